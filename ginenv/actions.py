@@ -1,0 +1,92 @@
+"""The 108 actions, their words, and sets of legal ones.
+
+0..51 discard the card, 52..103 knock by discarding it face down (gin is a knock that leaves 0),
+104 draw from the stock, 105 take the top of the pile, 106 pass, 107 big gin.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ginenv import cards
+
+DISCARD = 0
+KNOCK = 52
+STOCK = 104
+TAKE = 105
+PASS = 106
+BIG_GIN = 107
+NUM_ACTIONS = 108
+
+_WORDS = {"stock": STOCK, "take": TAKE, "pass": PASS, "big-gin": BIG_GIN}
+_NAMES = {action: word for word, action in _WORDS.items()}
+_CARD_WORDS = {"discard": DISCARD, "knock": KNOCK}
+
+_FIRST_KNOCK, _KNOCKS_LEFT, _FIRST_OTHER = (
+    np.array(n, dtype=np.uint64) for n in (KNOCK, 64 - KNOCK, STOCK - 64)
+)
+
+OTHER_STOCK = 1
+OTHER_TAKE = 2
+OTHER_PASS = 4
+OTHER_BIG_GIN = 8
+
+
+class Legal(NamedTuple):
+    """The legal actions of B lanes as bit sets: nothing else is legal, a finished lane has none."""
+
+    discards: NDArray[np.uint64]
+    """Cards that may be discarded, uint64 [B]."""
+    knocks: NDArray[np.uint64]
+    """Cards that may be thrown to knock (gin included), uint64 [B]."""
+    others: NDArray[np.uint8]
+    """OTHER_STOCK | OTHER_TAKE | OTHER_PASS | OTHER_BIG_GIN, uint8 [B]."""
+
+
+def parse(text: str) -> int:
+    """``parse("knock Kd") == 76``. Raises ValueError that says what would be right."""
+    words = text.split()
+    if len(words) == 1 and words[0] in _WORDS:
+        return _WORDS[words[0]]
+    if len(words) == 2 and words[0] in _CARD_WORDS:
+        return _CARD_WORDS[words[0]] + cards.parse_card(words[1])
+    raise ValueError(
+        f"{text!r} is not an action: write 'pass', 'take', 'stock', 'big-gin', "
+        "'discard Kd' or 'knock Kd'"
+    )
+
+
+def format(action: int) -> str:  # noqa: A001 - the pair of parse
+    """``format(76) == "knock Kd"``. Raises ValueError outside 0..107."""
+    if not 0 <= action < NUM_ACTIONS:
+        raise ValueError(f"action {action} is outside 0..{NUM_ACTIONS - 1}")
+    if action >= STOCK:
+        return _NAMES[action]
+    word = "discard" if action < KNOCK else "knock"
+    return f"{word} {cards.name(action % KNOCK)}"
+
+
+def words(legal: Legal) -> NDArray[np.uint64]:
+    """The legal actions as one string of bits, bit i for action i: uint64 [B, 2]."""
+    packed = np.empty((len(legal.others), 2), dtype=np.uint64)
+    discards = cards.pack(legal.discards)
+    knocks = cards.pack(legal.knocks)
+    # 52 discards and the first 12 knocks fill the first word.
+    np.bitwise_or(discards, knocks << _FIRST_KNOCK, out=packed[:, 0])
+    others = legal.others.astype(np.uint64) << _FIRST_OTHER
+    np.bitwise_or(knocks >> _KNOCKS_LEFT, others, out=packed[:, 1])
+    return packed
+
+
+def mask(legal: Legal) -> NDArray[np.uint8]:
+    """1 for each legal action and 0 for the others, uint8 [B, 108]."""
+    return unpack(words(legal))
+
+
+def unpack(packed: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The mask that :func:`words` holds, uint64 [B, 2] -> uint8 [B, 108]."""
+    bits = packed.view(np.uint8)
+    return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little")

@@ -1,0 +1,137 @@
+"""Cards and card sets.
+
+A card is an id 0..51, ``suit * 13 + rank`` (suits ``c d h s``, ranks ``A 2 .. T J Q K``), written
+as two characters: ``Td``. A set of cards is one uint64, bit ``suit * 16 + rank``: each suit has
+16 bits of which 13 are used, so that ``sets.view(np.uint16)`` gives the four suits as table
+indices, and a shift by one rank never runs into the next suit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+RANKS = "A23456789TJQK"
+SUITS = "cdhs"
+NUM_RANKS = 13
+NUM_SUITS = 4
+NUM_CARDS = 52
+NO_CARD = 255
+"""The id that stands for "no card" in uint8 fields."""
+
+POINTS: NDArray[np.uint8] = np.tile(
+    np.minimum(np.arange(1, NUM_RANKS + 1), 10).astype(np.uint8), NUM_SUITS
+)
+"""Points of each card, uint8 [52]: ace 1, number cards their number, T J Q K 10."""
+
+BIT: NDArray[np.uint64] = np.uint64(1) << np.array(
+    [suit * 16 + rank for suit in range(NUM_SUITS) for rank in range(NUM_RANKS)], dtype=np.uint64
+)
+"""The card set that holds just one card, uint64 [52]."""
+
+SUIT_MASK = (1 << NUM_RANKS) - 1
+FULL_DECK = np.uint64(sum(SUIT_MASK << (16 * suit) for suit in range(NUM_SUITS)))
+
+_SUIT_POINTS: NDArray[np.uint8] = np.array(
+    [sum(int(POINTS[r]) for r in range(NUM_RANKS) if mask >> r & 1) for mask in range(1 << 13)],
+    dtype=np.uint8,
+)
+# Constants are arrays without axes: numpy takes them up faster than its scalars.
+_SUM_BYTES = np.array(0x01010101, dtype=np.uint32)
+_PACK_MASKS = [np.array(SUIT_MASK << (16 * suit), dtype=np.uint64) for suit in range(NUM_SUITS)]
+_PACK_SHIFTS = [np.array(3 * suit, dtype=np.uint64) for suit in range(NUM_SUITS)]
+
+
+def name(card: int) -> str:
+    """``name(22) == "Td"``. Raises ValueError outside 0..51."""
+    if not 0 <= card < NUM_CARDS:
+        raise ValueError(f"card id {card} is outside 0..51")
+    return RANKS[card % NUM_RANKS] + SUITS[card // NUM_RANKS]
+
+
+def parse_card(text: str) -> int:
+    """``parse_card("Td") == 22``. Raises ValueError naming what is wrong."""
+    if len(text) != 2 or text[0] not in RANKS or text[1] not in SUITS:
+        raise ValueError(
+            f"{text!r} is not a card: write a rank of {RANKS} and a suit of {SUITS}, as in 'Td'"
+        )
+    return SUITS.index(text[1]) * NUM_RANKS + RANKS.index(text[0])
+
+
+def parse_list(text: str | Iterable[str | int]) -> NDArray[np.uint8]:
+    """Cards in the order given, uint8 [n], from ``"As Td"``, a list of names or a list of ids.
+
+    Raises ValueError that names a card which is unknown or there twice.
+    """
+    items = text.split() if isinstance(text, str) else list(text)
+    ids: list[int] = []
+    for item in items:
+        if isinstance(item, str):
+            card = parse_card(item)
+        else:
+            card = int(item)
+            name(card)  # checks the range
+        if card in ids:
+            raise ValueError(f"{name(card)} is there twice")
+        ids.append(card)
+    return np.array(ids, dtype=np.uint8)
+
+
+def parse(text: str | Iterable[str | int]) -> np.uint64:
+    """The card set of ``"As Td"`` (or of a list). Raises ValueError as :func:`parse_list` does."""
+    return from_ids(parse_list(text).tolist())
+
+
+def from_ids(ids: Sequence[int]) -> np.uint64:
+    """The card set of some card ids."""
+    bits = 0
+    for card in ids:
+        bits |= 1 << (card // NUM_RANKS * 16 + card % NUM_RANKS)
+    return np.uint64(bits)
+
+
+def to_ids(card_set: int | np.uint64) -> list[int]:
+    """The ids in a card set, ascending."""
+    bits = int(card_set)
+    ids = []
+    while bits:
+        index = (bits & -bits).bit_length() - 1
+        ids.append(index // 16 * NUM_RANKS + index % 16)
+        bits &= bits - 1
+    return ids
+
+
+def format(card_set: int | np.uint64) -> str:  # noqa: A001 - the pair of parse
+    """The cards of a set as text, ascending by id: ``"Td As"``."""
+    return " ".join(name(card) for card in to_ids(card_set))
+
+
+def deck_set(num_ranks: int, num_suits: int) -> np.uint64:
+    """All cards of a deck whose ranks go from the ace up and suits are ``c d h s`` in order."""
+    return np.uint64(sum(((1 << num_ranks) - 1) << (16 * suit) for suit in range(num_suits)))
+
+
+def points(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Points of the cards of each set, uint64 [B] -> uint8 [B].
+
+    Exact for up to 255 points, so for any 25 cards.
+    """
+    return suit_sum(_SUIT_POINTS, sets)
+
+
+def suit_sum(table: NDArray[np.uint8], sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Sum over the suits of ``table[suit's 13 bits]``, uint64 [B] -> uint8 [B] (modulo 256)."""
+    parts = table.take(sets.view(np.uint16), mode="clip").view(np.uint32)
+    # One multiplication adds the four bytes up into the top one.
+    parts *= _SUM_BYTES
+    return parts.view(np.uint8)[3::4]
+
+
+def pack(sets: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bit ``suit * 16 + rank`` -> bit ``suit * 13 + rank``: bit i is card id i. uint64 [...]."""
+    packed = sets & _PACK_MASKS[0]
+    for mask, shift in zip(_PACK_MASKS[1:], _PACK_SHIFTS[1:], strict=True):
+        packed |= (sets & mask) >> shift
+    return packed

@@ -1,0 +1,374 @@
+"""Melds and deadwood on batches of card sets (uint64 [B], see :mod:`ginenv.cards`).
+
+How it works. Within a suit, cards outside sets are melded best by every block of three or more
+neighbours; so once it is settled which sets a hand shows, the rest follows without a choice.
+The functions here list the choices of sets (:func:`set_choices`, most hands have one or two)
+and look the runs up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ginenv import cards
+
+Sets = NDArray[np.uint64]
+
+NOT_HELD = 140
+"""Deadwood at or above this marks a card that is not in the hand."""
+
+# Constants are arrays without axes: numpy takes them up faster than its scalars.
+_U1, _U2, _U16, _U32, _U45, _U48 = (
+    np.array(n, dtype=np.uint64) for n in (1, 2, 16, 32, 45, 48)
+)
+_RANK_OF_EVERY_SUIT = np.array(0x0001_0001_0001_0001, dtype=np.uint64)
+_RANK_MASK = np.array(cards.SUIT_MASK, dtype=np.uint64)
+_FOUR_SUITS = np.array(15, dtype=np.uint64)
+# A product with this brings bits 0, 16, 32 and 48 side by side to 45..48; no two terms meet.
+_GATHER_SUITS = np.array(1 << 45 | 1 << 30 | 1 << 15 | 1, dtype=np.uint64)
+_SHIFT = np.array(10, dtype=np.uint8)
+"""Added in _AFTER so that its entries are never negative: no discard saves over 10 points."""
+
+
+def run_cards(sets: Sets) -> Sets:
+    """The cards of each set that stand in a block of three or more of one suit."""
+    middle = sets & (sets >> _U1) & (sets >> _U2)
+    return middle | (middle << _U1) | (middle << _U2)
+
+
+def _suit_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """What runs leave of a suit, and what they leave once a card is gone.
+
+    ``left[mask]``: points in no block of three. ``after[mask, rank]``:
+    ``left[mask without rank] - left[mask] + _SHIFT``, NOT_HELD if the rank is not in mask.
+    """
+    masks = np.arange(1 << cards.NUM_RANKS, dtype=np.uint64)
+    left = cards.points(masks & ~run_cards(masks)).copy()
+    after = np.full((len(masks), 16), NOT_HELD + _SHIFT, dtype=np.uint8)
+    for rank in range(cards.NUM_RANKS):
+        held = np.flatnonzero(masks >> np.uint64(rank) & _U1)
+        without = held ^ (1 << rank)
+        after[held, rank] = left[without].astype(int) - left[held] + _SHIFT
+    return left, after
+
+
+_LEFT, _AFTER = _suit_tables()
+
+
+def _triples(hands: Sets) -> Sets:
+    """Bits at the ranks of which a hand has three or more: one bit for three, four for four.
+
+    Suits are four lanes in a ring, so any three of them are neighbours in it.
+    """
+    pairs = hands & ((hands >> _U16) | (hands << _U48))
+    return pairs & ((pairs >> _U16) | (pairs << _U48))
+
+
+def _fold_ranks(sets: Sets) -> Sets:
+    """The ranks at which any suit has a bit, in the lowest 13 bits."""
+    folded = sets | (sets >> _U32)
+    return (folded | (folded >> _U16)) & _RANK_MASK
+
+
+class Choices(NamedTuple):
+    """Every choice of sets that hands can show: N >= B rows, the rows of a hand side by side."""
+
+    owner: NDArray[np.intp]
+    """Which hand, [N], ascending."""
+    sets: Sets
+    """The cards in sets, [N]."""
+    rest: Sets
+    """The hand's other cards, [N]."""
+
+
+def _set_options() -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
+    """The sets that the suits held of a rank allow, for each of the 16 subsets of suits.
+
+    How many (none shown counts), and each as bits at 0, 16, 32 and 48, six places a subset.
+    """
+    counts = np.ones(16, dtype=np.intp)
+    columns = np.zeros((16, _MOST_OPTIONS), dtype=np.uint64)
+    for held in range(16):
+        shown = [part for part in range(16) if part & ~held == 0 and part.bit_count() >= 3]
+        counts[held] += len(shown)
+        for option, part in enumerate(shown, start=1):
+            columns[held, option] = sum(1 << (16 * suit) for suit in range(4) if part >> suit & 1)
+    return counts, columns.reshape(-1)
+
+
+_MOST_OPTIONS = 6  # of four cards: none, all, or one of four threes
+_OPTION_COUNT, _OPTION = _set_options()
+
+
+def set_choices(hands: Sets) -> Choices:
+    """All ways to show sets of three or four from each hand, showing none among them.
+
+    Two chosen sets never share a rank, so each rank is settled on its own.
+    """
+    owner = np.arange(len(hands))
+    sets = np.zeros_like(hands)
+    rest = hands
+    ranks = _fold_ranks(_triples(hands))
+    while np.count_nonzero(ranks):
+        low = ranks & (~ranks + _U1)
+        ranks = ranks ^ low
+        held = rest & (low * _RANK_OF_EVERY_SUIT)
+        suits = ((held >> np.bitwise_count(low - _U1)) * _GATHER_SUITS >> _U45) & _FOUR_SUITS
+        suits = suits.view(np.intp)
+        counts = _OPTION_COUNT[suits]
+        source = np.arange(len(suits)).repeat(counts)
+        first = suits * _MOST_OPTIONS - counts.cumsum() + counts
+        chosen = _OPTION[np.arange(len(source)) + first[source]] * low[source]
+        owner, ranks = owner[source], ranks[source]
+        sets, rest = sets[source] | chosen, rest[source] ^ chosen
+    return Choices(owner, sets, rest)
+
+
+def deadwood(hands: Sets) -> NDArray[np.uint8]:
+    """Least deadwood of hands of up to 11 cards, uint64 [B] -> uint8 [B]."""
+    least = cards.suit_sum(_LEFT, hands)
+    triples = _triples(hands)
+    some = triples.nonzero()[0]
+    if not len(some):
+        return least
+    # Nearly always there is one set of three: show it, or don't.
+    bits = triples[some]
+    rest = hands[some] & ~_lowest_rank(bits)
+    least[some] = np.minimum(least[some], cards.suit_sum(_LEFT, rest))
+    many = some[(bits & (bits - _U1)).nonzero()[0]]
+    if len(many):
+        choices = set_choices(hands[many])
+        least[many] = _least(choices.owner, cards.suit_sum(_LEFT, choices.rest))
+    return least
+
+
+def deadwood_bound(hands: Sets) -> NDArray[np.uint8]:
+    """A quick lower bound of :func:`deadwood`, uint64 [B] -> uint8 [B].
+
+    As if a card could be in a set and in a run at once.
+    """
+    bound = cards.suit_sum(_LEFT, hands)
+    triples = _triples(hands)
+    some = triples.nonzero()[0]
+    if len(some):
+        in_sets = hands[some] & (_fold_ranks(triples[some]) * _RANK_OF_EVERY_SUIT)
+        left = bound[some]
+        bound[some] = left - np.minimum(left, cards.points(in_sets))
+    return bound
+
+
+def _starts(owner: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The first row of each owner; owners are 0..n-1 ascending, none missing."""
+    first = np.empty(len(owner), dtype=np.bool_)
+    first[:1] = True
+    np.not_equal(owner[1:], owner[:-1], out=first[1:])
+    return first.nonzero()[0]
+
+
+def _least(owner: NDArray[np.intp], values: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The least value among each owner's rows."""
+    return np.minimum.reduceat(values, _starts(owner))
+
+
+def _after_table(hands: Sets) -> NDArray[np.uint8]:
+    """Least deadwood once a card is gone, uint64 [B] -> uint8 [B, 64], by card-set bit."""
+    table = _after_in_runs(hands)
+    triples = _triples(hands)
+    some = triples.nonzero()[0]
+    if len(some):
+        bits, held = triples[some], hands[some]
+        rest = held & ~_lowest_rank(bits)
+        table[some] = np.minimum(table[some], _after_in_runs(rest))
+        many = (bits & (bits - _U1)).nonzero()[0]
+        if len(many):
+            choices = set_choices(held[many])
+            rows = _after_in_runs(choices.rest)
+            starts, counts = _starts(choices.owner), np.bincount(choices.owner)
+            least = rows[starts]
+            for nth in range(1, counts.max()):  # numpy's reduceat is slow at short groups
+                who = (counts > nth).nonzero()[0]
+                least[who] = np.minimum(least[who], rows[starts[who] + nth])
+            table[some[many]] = least
+    return table
+
+
+def _lowest_rank(triples: Sets) -> Sets:
+    """Every suit's card of the lowest rank that :func:`_triples` has marked."""
+    ranks = _fold_ranks(triples)
+    return (ranks & (~ranks + _U1)) * _RANK_OF_EVERY_SUIT
+
+
+def _after_in_runs(hands: Sets) -> NDArray[np.uint8]:
+    """:func:`_after_table` for hands that show no sets."""
+    table = _AFTER.take(hands.view(np.uint16), axis=0, mode="clip").reshape(len(hands), 64)
+    table += (cards.suit_sum(_LEFT, hands) - _SHIFT)[:, None]
+    return table
+
+
+def deadwood_after_discard(hands: Sets) -> NDArray[np.uint8]:
+    """Least deadwood that each discard leaves, uint64 [B] -> uint8 [B, 52].
+
+    NOT_HELD or more for a card that is not in the hand. Exact for hands of up to 11 cards.
+    """
+    table = _after_table(hands).reshape(len(hands), cards.NUM_SUITS, 16)
+    return table[:, :, : cards.NUM_RANKS].reshape(len(hands), cards.NUM_CARDS)
+
+
+def discards_within(hands: Sets, limit: NDArray[np.uint8]) -> Sets:
+    """The cards whose discard leaves deadwood of at most ``limit`` [B]: uint64 [B]."""
+    within = _after_table(hands) <= limit[:, None]
+    return np.packbits(within, axis=1, bitorder="little").view(np.uint64)[:, 0]
+
+
+def knocker_arrangement(hands: Sets, maybe: Sets) -> tuple[Sets, Sets]:
+    """How a knocker lays his hand down: cards in sets and cards in runs, uint64 [B] each.
+
+    Least deadwood; then fewest points that could be laid off from ``maybe``, the cards that may
+    be in the defender's hand; then the least sorted list of melds.
+    """
+    choices = set_choices(hands)
+    runs = run_cards(choices.rest)
+    owner = choices.owner
+    left = cards.points(choices.rest & ~runs)
+    layable = cards.points(_layable(choices.sets, runs, maybe[owner]))
+    return _best(owner, choices.sets, runs, left.astype(np.int64) * 512 + layable)
+
+
+def gin_arrangement(hands: Sets) -> tuple[Sets, Sets]:
+    """The arrangement of a defender who can't lay off: least deadwood, then the same order."""
+    nothing = np.zeros_like(hands)
+    defence = lay_off(hands, nothing, nothing)
+    return defence.sets, defence.runs
+
+
+def _layable(sets: Sets, runs: Sets, pool: Sets) -> Sets:
+    """The cards of ``pool`` that could be laid off on sets and runs, chains along runs too."""
+    return (fourth_cards(sets) & pool) | _chains(runs, pool)
+
+
+def fourth_cards(sets: Sets) -> Sets:
+    """The missing card of every set of three among the cards of ``sets``."""
+    ranks = _fold_ranks(_triples(sets))
+    return (ranks * _RANK_OF_EVERY_SUIT) & ~sets
+
+
+def _chains(runs: Sets, pool: Sets) -> Sets:
+    """The cards of ``pool`` that extend runs, one after another, at either end."""
+    reached = tip = runs
+    while np.count_nonzero(tip):
+        tip = ((tip << _U1) | (tip >> _U1)) & pool & ~reached
+        reached = reached | tip
+    return reached & pool
+
+
+class Defence(NamedTuple):
+    """What a defender shows after a knock, uint64 [B] each."""
+
+    sets: Sets
+    runs: Sets
+    layoffs: Sets
+    left: Sets
+    """His deadwood."""
+
+
+def lay_off(defenders: Sets, knocker_sets: Sets, knocker_runs: Sets) -> Defence:
+    """Melds and lay-offs chosen together so that the defender is left with the least.
+
+    Among equals the fewest cards are laid off, then the least sorted list of melds decides.
+    """
+    choices = set_choices(defenders)
+    owner, sets, rest = choices
+    given = np.zeros_like(sets)
+    # A fourth card may go on a set or stay for a run: both ways, card by card.
+    fourths = fourth_cards(knocker_sets)[owner] & rest
+    while np.count_nonzero(fourths):
+        low = fourths & (~fourths + _U1)
+        extra = low.nonzero()[0]
+        source = np.concatenate([np.arange(len(owner)), extra])
+        card = np.concatenate([np.zeros_like(low), low[extra]])
+        fourths = (fourths ^ low)[source]
+        owner, sets = owner[source], sets[source]
+        rest, given = rest[source] & ~card, given[source] | card
+    order = np.argsort(owner, kind="stable")
+    owner, sets, rest, given = owner[order], sets[order], rest[order], given[order]
+    runs = run_cards(rest)
+    layoffs = given | (_chains(knocker_runs[owner], rest) & ~runs)
+    left = rest & ~runs & ~layoffs
+    cost = cards.points(left).astype(np.int64) * 64 + np.bitwise_count(layoffs)
+    sets, runs, layoffs, left = _best(owner, sets, runs, cost, layoffs, left)
+    return Defence(sets, runs, layoffs, left)
+
+
+def _best(
+    owner: NDArray[np.intp], sets: Sets, runs: Sets, cost: NDArray[np.int64], *more: Sets
+) -> tuple[Sets, ...]:
+    """Each owner's row of least cost; among equals that of the least sorted list of melds."""
+    least = np.minimum.reduceat(cost, _starts(owner))
+    rows = (cost == least[owner]).nonzero()[0]
+    if len(rows) > len(least):
+        keys = _meld_keys(sets[rows], runs[rows])
+        rows = rows[np.lexsort((*keys, owner[rows]))]
+        rows = rows[_starts(owner[rows])]
+    return tuple(column[rows] for column in (sets, runs, *more))
+
+
+def split(sets: int, runs: int) -> list[int]:
+    """The melds of an arrangement as card sets, in the order of their lowest cards.
+
+    Of the ways to cut a long block into runs it takes the least in the sorted order: threes from
+    the low end, the last run taking what is left over.
+    """
+    melds = []
+    while sets | runs:
+        low = (sets | runs) & -(sets | runs)
+        if sets & low:
+            rank = (low.bit_length() - 1) % 16
+            meld = sets & (int(_RANK_OF_EVERY_SUIT) << rank)
+            sets ^= meld
+        else:
+            length = 3
+            while runs & (low << length):
+                length += 1
+            length = 3 if length >= 6 else length
+            meld = low * ((1 << length) - 1)
+            runs ^= meld
+        melds.append(meld)
+    return melds
+
+
+def _meld_keys(sets: Sets, runs: Sets) -> tuple[NDArray[np.uint64], ...]:
+    """Keys for ``np.lexsort`` (last one first) that order arrangements as lists of melds.
+
+    A meld's key holds its cards from the top digit down, absent ones 0, as a shorter list comes
+    before a longer one that starts alike. At most three melds fit in eleven cards.
+    """
+    keys = []
+    sets, runs = sets.copy(), runs.copy()
+    for _ in range(3):
+        every = sets | runs
+        low = every & (~every + _U1)
+        rank_column = _fold_ranks(low) * _RANK_OF_EVERY_SUIT
+        in_set = (sets & low) != 0
+        block = runs & ~(runs + low)  # the run of ones that starts at low
+        length = np.bitwise_count(block)
+        five = low * np.uint64(31)
+        first_three = low * np.uint64(7)
+        run = np.where(length >= 6, first_three, block & five)
+        meld = np.where(in_set, sets & rank_column, np.where(low != 0, run, low))
+        sets &= ~meld
+        runs &= ~meld
+        keys.append(_meld_key(meld))
+    return tuple(reversed(keys))
+
+
+def _meld_key(meld: Sets) -> NDArray[np.uint64]:
+    key = np.zeros_like(meld)
+    for _ in range(5):
+        low = meld & (~meld + _U1)
+        digit = np.bitwise_count(low - _U1).astype(np.uint64) + _U1  # 1..61
+        key = (key << np.uint64(6)) | np.where(low != 0, digit, np.uint64(0))
+        meld = meld ^ low
+    return key
