@@ -7,60 +7,65 @@ from numpy.typing import NDArray
 
 from ginenv import actions
 from ginenv.actions import Legal
-# from ginenv.observation import View
+from ginenv.observation import View
 
-_C = {
-    name: np.array(value, dtype=np.uint64)
-    for name, value in {
-        "1": 1, "2": 2, "4": 4, "8": 8, "63": 63, "255": 255,
-        "55": 0x5555555555555555, "33": 0x3333333333333333, "0f": 0x0F0F0F0F0F0F0F0F,
-        "01": 0x0101010101010101, "80": 0x8080808080808080,
-    }.items()
-}
-_NTH_BIT = np.zeros((256, 8), dtype=np.uint8)
-for _byte in range(256):
-    _set = [bit for bit in range(8) if _byte >> bit & 1]
-    _NTH_BIT[_byte, : len(_set)] = _set
+_1, _2, _4, _8, _255 = (np.array(n, dtype=np.uint64) for n in (1, 2, 4, 8, 255))
+_PAIRS, _NIBBLES, _LOW_NIBBLES, _EACH_BYTE, _TOP_BITS = (
+    np.array(int(byte * 8, 16), dtype=np.uint64) for byte in ("55", "33", "0f", "01", "80")
+)
+
+
+def _nth_bits() -> NDArray[np.uint64]:
+    """Entry ``byte * 8 + n``: which bit of the byte has n set bits below it."""
+    table = np.zeros((256, 8), dtype=np.uint64)
+    for byte in range(256):
+        set_bits = [bit for bit in range(8) if byte >> bit & 1]
+        table[byte, : len(set_bits)] = set_bits
+    return table.reshape(-1)
+
+
+_NTH_BIT = _nth_bits()
 
 
 def select_bit(words: NDArray[np.uint64], nth: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Index of the set bit with ``nth`` set bits below it, uint64 [B] each.
 
-    Bytes are counted side by side in one word (Vigna, "Broadword implementation of rank/select
+    Counts the bytes of a word side by side (Vigna, "Broadword implementation of rank/select
     queries", 2008).
     """
-    pairs = words - ((words >> _C["1"]) & _C["55"])
-    nibbles = (pairs & _C["33"]) + ((pairs >> _C["2"]) & _C["33"])
-    below = ((nibbles + (nibbles >> _C["4"])) & _C["0f"]) * _C["01"]  # byte i: bits up to it
-    full = (((nth * _C["01"]) | _C["80"]) - below) & _C["80"]  # bytes wholly below the bit
-    shift = np.bitwise_count(full).astype(np.uint64) * _C["8"]
-    inside = nth - (((below << _C["8"]) >> shift) & _C["255"])
-    byte = (words >> shift) & _C["255"]
-    return shift + _NTH_BIT.reshape(-1).take((byte * _C["8"] + inside).view(np.int64))
+    pairs = words - ((words >> _1) & _PAIRS)
+    nibbles = (pairs & _NIBBLES) + ((pairs >> _2) & _NIBBLES)
+    up_to = ((nibbles + (nibbles >> _4)) & _LOW_NIBBLES) * _EACH_BYTE
+    passed = (((nth * _EACH_BYTE) | _TOP_BITS) - up_to) & _TOP_BITS
+    shift = np.bitwise_count(passed).astype(np.uint64) * _8
+    inside = nth - (((up_to << _8) >> shift) & _255)
+    byte = (words >> shift) & _255
+    return shift + _NTH_BIT[(byte * _8 + inside).view(np.intp)]
 
 
 def choose(words: NDArray[np.uint64], generator: np.random.Generator) -> NDArray[np.intp]:
-    """A uniformly random one of each lane's legal actions, [B]; 0 where a lane has none.
+    """A uniformly random one of each lane's legal actions, [B].
 
-    ``words`` as :func:`ginenv.actions.words` gives them, uint64 [B, 2].
+    ``words`` as :func:`ginenv.actions.words` gives them, uint64 [B, 2]. Where a lane has no legal
+    action the answer is some action id without meaning.
     """
     counts = np.bitwise_count(words)
-    low, high = counts[:, 0], counts[:, 1]
-    nth = (generator.random(len(words), dtype=np.float32) * (low + high)).astype(np.uint8)
-    nth = np.minimum(nth, low + high - 1)  # float32 can round up to the count itself
+    low = counts[:, 0]
+    total = low + counts[:, 1]
+    nth = (generator.random(len(words), dtype=np.float32) * total).astype(np.uint8)
+    nth = np.minimum(nth, total - 1)  # a float32 just below 1 can round up to the total
     in_high = nth >= low
     word = np.where(in_high, words[:, 1], words[:, 0])
     nth -= low * in_high
-    index = select_bit(word, nth.astype(np.uint64)).view(np.intp)
-    return index + (in_high << np.int64(6))
+    index = select_bit(word, nth.astype(np.uint64)).view(np.intp) + (in_high << np.int64(6))
+    return np.minimum(index, actions.NUM_ACTIONS - 1)
 
 
 class Random:
     """Chooses uniformly among the legal actions."""
 
-    name = "random"
-
     def act(
-        self, view: object, legal: Legal, generator: np.random.Generator
+        self, view: View, legal: Legal, generator: np.random.Generator
     ) -> NDArray[np.intp]:
+        """See :class:`agents.Agent`."""
         return choose(actions.words(legal), generator)

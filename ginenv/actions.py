@@ -90,3 +90,17 @@ def unpack(packed: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """The mask that :func:`words` holds, uint64 [B, 2] -> uint8 [B, 108]."""
     bits = packed.view(np.uint8)
     return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little")
+
+
+def card_mask(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """1 for each card of a set, by card id: uint64 [B] -> uint8 [B, 52]."""
+    bits = cards.pack(sets).view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(bits, axis=1, count=cards.NUM_CARDS, bitorder="little")
+
+
+def contains(packed: NDArray[np.uint64], chosen: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether each lane's action is among those of ``packed`` [B, 2] (see :func:`words`)."""
+    inside = (chosen >= 0) & (chosen < NUM_ACTIONS)
+    index = np.where(inside, chosen, 0).astype(np.uint64)
+    word = packed[np.arange(len(packed)), (index >> np.uint64(6)).astype(np.intp)]
+    return inside & ((word >> (index & np.uint64(63))) & np.uint64(1)).astype(np.bool_)

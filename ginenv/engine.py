@@ -141,14 +141,15 @@ class State:
 
     def put(self, lanes: NDArray[np.intp], other: State) -> None:
         """Replace these lanes by the lanes of ``other``, in order."""
-        for name in _COLUMNS:
+        for name in COLUMNS:
             getattr(self, name)[lanes] = getattr(other, name)
 
     def _map(self, change: Any) -> State:
-        return State(self.rules, *(change(getattr(self, name)) for name in _COLUMNS))
+        return State(self.rules, *(change(getattr(self, name)) for name in COLUMNS))
 
 
-_COLUMNS = tuple(field.name for field in dataclasses.fields(State))[1:]
+COLUMNS = tuple(field.name for field in dataclasses.fields(State))[1:]
+"""Names of the arrays in a State."""
 
 
 def shuffle(rules: Rules, generator: np.random.Generator, lanes: int) -> NDArray[np.uint8]:

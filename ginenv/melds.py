@@ -39,6 +39,11 @@ def run_cards(sets: Sets) -> Sets:
     return middle | (middle << _U1) | (middle << _U2)
 
 
+def meldable_cards(sets: Sets) -> Sets:
+    """The cards that are part of any set or run which these cards hold."""
+    return run_cards(sets) | (sets & (_fold_ranks(_triples(sets)) * _RANK_OF_EVERY_SUIT))
+
+
 def _suit_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """What runs leave of a suit, and what they leave once a card is gone.
 

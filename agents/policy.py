@@ -1,0 +1,131 @@
+"""Policy files: a trained actor as safetensors, with what it is good for in the header."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from agents.files import write_atomically
+from agents.network import Actor, masked_log_probs
+from agents.ppo_config import NetworkConfig
+from ginenv import actions, observation
+from ginenv.actions import Legal
+from ginenv.observation import View
+from ginenv.rules import Rules
+
+FORMAT = "ginenv-policy/1"
+LEAST_PROBABILITY = 0.01
+"""Rarer choices are dropped in play: they are what is left of exploring."""
+
+DECK_FIELDS = ("num_ranks", "num_suits", "hand_size")
+HAND_FIELDS = (
+    "knock_limit",
+    "oklahoma",
+    "spade_upcard_doubles",
+    "spade_knock_doubles",
+    "gin_bonus",
+    "big_gin_bonus",
+    "undercut_bonus",
+    "first_upcard",
+    "stock_floor",
+    "last_discard",
+    "tie",
+    "oklahoma_ace",
+    "turn_limit",
+)
+
+
+class PolicyFileError(ValueError):
+    """A file that is no policy, or none for these rules or this version."""
+
+
+def save_policy(path: Path, actor: Actor, config: NetworkConfig, header: dict[str, Any]) -> None:
+    """Write a policy file whole. ``header`` holds at least ``rules`` (every field by name)."""
+    metadata = {
+        "format": FORMAT,
+        "layout": observation.LAYOUT_VERSION,
+        "network": json.dumps(asdict(config)),
+        **{name: json.dumps(value) for name, value in header.items()},
+    }
+    tensors = {name: weight.contiguous() for name, weight in actor.state_dict().items()}
+    write_atomically(path, save(tensors, metadata=metadata))
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """The header of a policy file. Raises PolicyFileError that names the file and the fault."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = dict(file.metadata() or {})
+    except (SafetensorError, OSError) as error:
+        raise PolicyFileError(f"{path}: not a safetensors file ({error})") from None
+    if metadata.get("format") != FORMAT:
+        raise PolicyFileError(f"{path}: format is {metadata.get('format')!r}, not {FORMAT!r}")
+    if metadata.get("layout") != observation.LAYOUT_VERSION:
+        raise PolicyFileError(
+            f"{path}: trained on observation layout {metadata.get('layout')!r}, "
+            f"this version has {observation.LAYOUT_VERSION!r}"
+        )
+    plain = ("format", "layout")
+    try:
+        return {k: v if k in plain else json.loads(v) for k, v in metadata.items()}
+    except json.JSONDecodeError as error:
+        raise PolicyFileError(f"{path}: damaged header ({error})") from None
+
+
+class Policy:
+    """Plays as a trained actor does, sampling from its probabilities."""
+
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor.eval()
+
+    @staticmethod
+    def load(path: Path, rules: Rules) -> Policy:
+        """The policy of a file, to play by ``rules``.
+
+        Raises PolicyFileError for another layout, another deck or a damaged file; warns of rules
+        that it was not trained on.
+        """
+        header = read_header(path)
+        trained = header.get("rules", {})
+        for field in DECK_FIELDS:
+            if trained.get(field) != getattr(rules, field):
+                raise PolicyFileError(
+                    f"{path}: trained with {field}={trained.get(field)}, "
+                    f"these rules have {field}={getattr(rules, field)}"
+                )
+        new = [f for f in HAND_FIELDS if trained.get(f) != getattr(rules, f)]
+        if new:
+            fields = ", ".join(f"{f}={getattr(rules, f)} (trained on {trained.get(f)})" for f in new)
+            warnings.warn(f"{path}: never trained on {fields}", stacklevel=2)
+        try:
+            actor = Actor(NetworkConfig(**header["network"]))
+            with safe_open(path, framework="pt") as file:
+                actor.load_state_dict({name: file.get_tensor(name) for name in file.keys()})
+        except (KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            raise PolicyFileError(f"{path}: damaged policy file ({error})") from None
+        return Policy(actor)
+
+    def act(
+        self, view: View, legal: Legal, generator: np.random.Generator
+    ) -> NDArray[np.intp]:
+        """See :class:`agents.Agent`."""
+        masks = torch.from_numpy(actions.mask(legal))
+        with torch.no_grad():
+            logits = self.actor(torch.from_numpy(observation.encode(view)))
+            probabilities = masked_log_probs(logits, masks).exp().numpy()
+        best = probabilities.max(axis=1, keepdims=True)
+        keep = (probabilities >= LEAST_PROBABILITY) | (probabilities == best)
+        probabilities = np.where(keep, probabilities, 0.0)
+        total = probabilities.cumsum(axis=1)
+        mark = generator.random((len(total), 1)) * total[:, -1:]
+        # The first action whose sum passes the mark: never one of probability 0.
+        return (total > mark).argmax(axis=1)

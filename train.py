@@ -1,0 +1,247 @@
+"""Train a policy by self-play.
+
+    python train.py --config configs/quick.yaml
+
+Writes runs/<name>/: config.yaml, TensorBoard events, policy.safetensors, state.pt. With --resume
+a run that was stopped goes on from its last snapshot.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import yaml
+from jsonargparse import ArgumentParser, set_parsing_settings
+
+from agents.ppo_config import PPOConfig
+
+OPPONENTS = ("random", "simple")
+"""Who a policy is measured against while it trains."""
+MAY_CHANGE = ("decisions", "threads", "evaluate_every", "evaluate_deals", "snapshot_seconds")
+"""Settings that a resumed run may have anew."""
+
+
+def parse_args(args: list[str] | None = None) -> tuple[PPOConfig, bool]:
+    """Settings and whether to resume. A fault ends the program with status 2 and one message."""
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    parser = ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--config", action="config", help="YAML file with any of the settings")
+    parser.add_argument("--resume", action="store_true", help="go on from the last snapshot")
+    parser.add_class_arguments(PPOConfig)
+    options = parser.parse_args(args)
+    fields = options.as_dict()
+    fields.pop("config", None)
+    resume = fields.pop("resume")
+    try:
+        config = PPOConfig(**_instantiate(fields))
+    except ValueError as error:
+        parser.error(str(error))
+    folder = Path("runs") / config.name
+    if resume and not (folder / "state.pt").is_file():
+        parser.error(f"resume: there is no snapshot in {folder}")
+    if not resume and (folder / "state.pt").exists():
+        parser.error(f"{folder} holds a run: go on with --resume, or choose another --name")
+    return config, resume
+
+
+def _instantiate(fields: dict[str, Any]) -> dict[str, Any]:
+    from agents.ppo_config import NetworkConfig
+
+    return fields | {name: NetworkConfig(**fields[name]) for name in ("actor", "critic")}
+
+
+class Run:
+    """One training run: its folder, its trainer, what is written when."""
+
+    def __init__(self, config: PPOConfig, resume: bool, command: str) -> None:
+        # torch takes seconds to import, and faults in the settings should show at once.
+        from torch.utils.tensorboard import SummaryWriter
+
+        from agents.ppo import Trainer
+
+        self.config = config
+        self.command = command
+        self.folder = Path("runs") / config.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.trainer = Trainer(config)
+        self.seconds_before = 0.0
+        self.start = time.monotonic()
+        self.evaluated_at = 0
+        if resume:
+            self._restore()
+        self._write_text("config.yaml", yaml.safe_dump(asdict(config), sort_keys=False))
+        self.writer = SummaryWriter(str(self.folder), purge_step=self.trainer.decisions)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on the run, over all its parts."""
+        return self.seconds_before + time.monotonic() - self.start
+
+    def train(self) -> int:
+        """Train to the end, or until told to stop; the exit status."""
+        last_snapshot = time.monotonic()
+        with _stop_requests() as stop, _progress(self.config) as show:
+            while not self.trainer.done and not stop:
+                begin = time.perf_counter()
+                figures = self.trainer.iterate()
+                self._log(figures, time.perf_counter() - begin)
+                show(self.trainer.decisions)
+                if self._due_for_evaluation():
+                    self.evaluate(self.config.evaluate_deals)
+                if time.monotonic() - last_snapshot > self.config.snapshot_seconds:
+                    self.snapshot()
+                    last_snapshot = time.monotonic()
+        self.snapshot()
+        if stop:
+            print(f"stopped at {self.trainer.decisions:,} decisions; go on with --resume")
+            return 128 + stop[0]
+        return 0
+
+    def _due_for_evaluation(self) -> bool:
+        every = self.config.evaluate_every
+        due = self.trainer.decisions // every > self.evaluated_at // every
+        return due or self.trainer.done
+
+    def _log(self, figures: dict[str, float], seconds: float) -> None:
+        trainer, step = self.trainer, self.trainer.decisions
+        for tag, value in figures.items():
+            self.writer.add_scalar(tag, value, step)
+        rate = self.config.lanes * self.config.steps / seconds
+        self.writer.add_scalar("speed/decisions_per_second", rate, step)
+        total = sum(trainer.seconds.values())
+        for part, spent in trainer.seconds.items():
+            self.writer.add_scalar(f"speed/share_{part}", spent / total, step)
+        trainer.seconds = dict.fromkeys(trainer.seconds, 0.0)
+
+    def evaluate(self, deals: int) -> None:
+        """Measure the magnet on duplicate deals and write the figures."""
+        import agents
+        from agents import arena
+        from agents.policy import Policy
+
+        trainer, step = self.trainer, self.trainer.decisions
+        self.evaluated_at = step
+        line = f"{step:>12,} decisions {self.seconds:6.0f} s"
+        for opponent in OPPONENTS:
+            pair = arena.compare(
+                trainer.rules,
+                (self.config.name, opponent),
+                (Policy(trainer.magnet), agents.load(opponent, trainer.rules)),
+                deals,
+                seed=self.config.seed + step,
+            )
+            points, wins = pair["points_per_hand"], pair["win_rate"]
+            for bound in ("mean", "low", "high"):
+                suffix = "" if bound == "mean" else f"_{bound}"
+                tag = f"strength/points_v_{opponent}{suffix}"
+                self.writer.add_scalar(tag, points[bound], step)
+                self.writer.add_scalar(f"strength/wins_v_{opponent}{suffix}", wins[bound], step)
+            half = points["high"] - points["mean"]
+            line += f" | v {opponent} {points['mean']:+.1f} ± {half:.1f} points a hand"
+            line += f", wins {wins['mean']:.0%}"
+        trainer.magnet.train()
+        self.writer.flush()
+        print(line, flush=True)
+
+    def snapshot(self) -> None:
+        """Write the policy and all that the run needs to go on, whole or not at all."""
+        import torch
+
+        from agents.files import write_atomically
+        from agents.policy import save_policy
+
+        header = {
+            "rules": self.trainer.rules.to_dict(),
+            "decisions": self.trainer.decisions,
+            "command": self.command,
+            "seconds": round(self.seconds),
+        }
+        path = self.folder / "policy.safetensors"
+        save_policy(path, self.trainer.magnet, self.config.actor, header)
+        state = {
+            "trainer": self.trainer.state_dict(),
+            "seconds": self.seconds,
+            "evaluated_at": self.evaluated_at,
+        }
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_atomically(self.folder / "state.pt", buffer.getvalue())
+        self.writer.flush()
+
+    def _restore(self) -> None:
+        import torch
+
+        saved = yaml.safe_load((self.folder / "config.yaml").read_text())
+        for name, value in asdict(self.config).items():
+            if name not in MAY_CHANGE and saved.get(name) != value:
+                raise ValueError(
+                    f"{name}={value}: the run in {self.folder} has {saved.get(name)}, and only "
+                    f"{', '.join(MAY_CHANGE)} may change when it goes on"
+                )
+        state = torch.load(self.folder / "state.pt", weights_only=True)
+        self.trainer.load_state_dict(state["trainer"])
+        self.seconds_before = state["seconds"]
+        self.evaluated_at = state["evaluated_at"]
+
+    def _write_text(self, name: str, text: str) -> None:
+        from agents.files import write_atomically
+
+        write_atomically(self.folder / name, text)
+
+
+@contextmanager
+def _stop_requests() -> Iterator[list[int]]:
+    """A list that holds the signal once SIGINT or SIGTERM has asked to stop."""
+    asked: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _progress(config: PPOConfig) -> Iterator[Any]:
+    """A function that shows how many decisions are done, if there is a terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.percentage:3.0f} %"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, disable=not sys.stdout.isatty(), transient=True) as bar:
+        task = bar.add_task("", total=config.decisions)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    given = sys.argv[1:] if args is None else args
+    config, resume = parse_args(args)
+    try:
+        run = Run(config, resume, f"python train.py {shlex.join(given)}")
+    except ValueError as error:
+        print(f"train.py: error: {error}", file=sys.stderr)
+        return 2
+    status = run.train()
+    run.writer.close()
+    if status == 0:
+        print(f"policy: {run.folder / 'policy.safetensors'}")
+        print(f"curves: tensorboard --logdir {run.folder}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
