@@ -10,12 +10,14 @@ from __future__ import annotations
 import itertools
 import json as json_module
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jsonargparse import ArgumentParser, Namespace
 from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -23,9 +25,11 @@ from rich.table import Table
 import agents
 from agents import arena
 from agents.files import write_atomically
-from ginenv import actions, cards, engine, replay
-from ginenv.engine import State
+from ginenv import replay
 from ginenv.rules import Rules, preset
+
+Played = tuple[tuple[str, str], replay.Hand]
+"""Who sat at seats 0 and 1, and the hand."""
 
 
 def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
@@ -64,12 +68,13 @@ def main(args: list[str] | None = None) -> int:
     """Run the command; 0, or 2 where an agent can't be had or does not fit the rules."""
     options, rules = parse_args(args)
     console = Console()
+    warnings.showwarning = _show_warning
     try:
-        players = {name: agents.load(name, rules) for name in dict.fromkeys(options.agents)}
+        loaded = {name: agents.load(name, rules) for name in dict.fromkeys(options.agents)}
     except ValueError as error:
         print(f"evaluate.py: error: {error}", file=sys.stderr)
         return 2
-    records: list[dict[str, Any]] = []
+    played: list[Played] = []
     pairs = []
     with Progress(
         TextColumn("{task.description}"),
@@ -86,11 +91,11 @@ def main(args: list[str] | None = None) -> int:
                 arena.compare(
                     rules,
                     (a, b),
-                    (players[a], players[b]),
+                    (loaded[a], loaded[b]),
                     options.deals,
                     options.seed,
                     lambda hands, task=task: progress.advance(task, hands),  # type: ignore[misc]
-                    _recorder(rules, (a, b), records) if options.replays else None,
+                    _recorder((a, b), played) if options.replays else None,
                 )
             )
     _print(console, pairs)
@@ -103,59 +108,61 @@ def main(args: list[str] | None = None) -> int:
     if options.json:
         write_atomically(Path(options.json), json_module.dumps(figures, indent=1) + "\n")
     if options.replays:
+        records = (replay.record(rules, players, [hand]) for players, hand in played)
         replay.write(options.replays, records)
     return 0
 
 
-def _recorder(
-    rules: Rules, names: tuple[str, str], records: list[dict[str, Any]]
-) -> arena.Recorder:
-    def record(
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"evaluate.py: warning: {message}", file=sys.stderr)
+
+
+def _recorder(names: tuple[str, str], played: list[Played]) -> arena.Recorder:
+    """What keeps the hands of a pair; who sits where goes with each."""
+
+    def keep(
         seat_of_a: int,
         decks: NDArray[np.uint8],
         dealers: NDArray[np.uint8],
-        played: list[list[int]],
-        state: State,
+        taken: list[list[int]],
     ) -> None:
-        players = list(names) if seat_of_a == 0 else list(reversed(names))
-        for lane, taken in enumerate(played):
-            result = engine.result(state, lane)
-            hand = {
-                "dealer": int(dealers[lane]),
-                "deck": " ".join(cards.name(card) for card in decks[lane].tolist()),
-                "actions": ", ".join(actions.format(action) for action in taken),
-                "result": result,
-            }
-            records.append(replay.record(rules, players, [hand]))
+        players = names if seat_of_a == 0 else (names[1], names[0])
+        for deck, dealer, choices in zip(decks.tolist(), dealers.tolist(), taken, strict=True):
+            played.append((players, replay.Hand(dealer, tuple(deck), tuple(choices))))
 
-    return record
+    return keep
 
 
 def _print(console: Console, pairs: list[dict[str, Any]]) -> None:
-    table = Table(title="Each deal twice, seats swapped; 95 % intervals; shares of hands, A / B")
-    for heading in ("A", "B", "hands", "points a hand", "A wins"):
-        table.add_column(heading)
-    for heading in ("gin", "knock", "undercut", "dead", "turns each", "illegal", "hands/s"):
-        table.add_column(heading, justify="right")
+    figures = Table(box=SIMPLE_HEAD, title="Each deal twice, seats swapped; 95 % intervals")
+    rates = Table(box=SIMPLE_HEAD, title="A / B, in % of all hands")
+    for table, headings in (
+        (figures, ("A", "B", "hands", "points a hand", "A wins")),
+        (rates, ("gin", "knock", "undercut", "dead", "turns", "illegal", "hands/s")),
+    ):
+        for heading in headings:
+            table.add_column(heading, justify="left" if heading in "AB" else "right")
     for pair in pairs:
-        points, wins, rates = pair["points_per_hand"], pair["win_rate"], pair["rates"]
-        half = points["high"] - points["mean"]
-        table.add_row(
+        points, wins, shares = pair["points_per_hand"], pair["win_rate"], pair["rates"]
+        figures.add_row(
             pair["a"],
             pair["b"],
             f"{pair['hands']:,}",
-            f"{points['mean']:+.2f} ± {half:.2f}",
+            f"{points['mean']:+.2f} ± {points['high'] - points['mean']:.2f}",
             f"{wins['mean']:.1%} ({wins['low']:.1%} to {wins['high']:.1%})",
+        )
+        rates.add_row(
             *(
-                f"{rates['a'][kind]:.1%} / {rates['b'][kind]:.1%}"
+                f"{100 * shares['a'][kind]:.1f} / {100 * shares['b'][kind]:.1f}"
                 for kind in ("gin", "knock", "undercut_made")
             ),
-            f"{rates['dead']:.1%}",
-            f"{rates['turns_each']:.1f}",
+            f"{100 * shares['dead']:.1f}",
+            f"{shares['turns_each']:.1f}",
             f"{pair['illegal']['a']} / {pair['illegal']['b']}",
             f"{pair['hands_per_second']:,.0f}",
         )
-    console.print(table)
+    console.print(figures)
+    console.print(rates)
 
 
 if __name__ == "__main__":

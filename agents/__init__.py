@@ -23,9 +23,7 @@ from ginenv.rules import Rules
 class Agent(Protocol):
     """What every agent offers."""
 
-    def act(
-        self, view: View, legal: Legal, generator: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:
         """A legal action for each of the B lanes of ``view``, all of them on move: ints [B]."""
         ...
 

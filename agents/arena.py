@@ -60,8 +60,8 @@ class Hands:
         return sign * self.points
 
 
-Recorder = Callable[[int, NDArray[np.uint8], NDArray[np.uint8], list[list[int]], State], None]
-"""Called with A's seat, decks, dealers, each hand's actions and the ended state."""
+Recorder = Callable[[int, NDArray[np.uint8], NDArray[np.uint8], list[list[int]]], None]
+"""Called with A's seat, the decks [N, D], the dealers [N] and each hand's actions."""
 
 
 def play(
@@ -93,7 +93,7 @@ def play(
             for seat in (0, 1):
                 lanes = (seat_of_a == seat).nonzero()[0]
                 taken = [played[lane] for lane in lanes]
-                recorder(seat, decks[lanes], dealers[lanes], taken, state.take(lanes))
+                recorder(seat, decks[lanes], dealers[lanes], taken)
     return Hands.join(parts)
 
 
@@ -179,10 +179,10 @@ def rate_interval(samples: NDArray[np.float64]) -> dict[str, float]:
     trials = mean * (1 - mean) / variance if variance > 0 else float(len(samples))
     z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
     centre = (mean + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z / (1 + z * z / trials) * np.sqrt(
-        mean * (1 - mean) / trials + (z / (2 * trials)) ** 2
-    )
-    return {"mean": mean, "low": max(0.0, centre - half), "high": min(1.0, centre + half)}
+    half = z / (1 + z * z / trials) * np.sqrt(mean * (1 - mean) / trials + (z / (2 * trials)) ** 2)
+    # Rounding must not leave a mean of 0 or 1 outside.
+    low, high = min(mean, max(0.0, centre - half)), max(mean, min(1.0, centre + half))
+    return {"mean": mean, "low": low, "high": high}
 
 
 def _pairs(samples: NDArray[Any]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from agents.files import write_atomically
-from agents.network import Actor, masked_log_probs
+from agents.network import Actor, features, masked_log_probs
 from agents.ppo_config import NetworkConfig
 from ginenv import actions, observation
 from ginenv.actions import Legal
@@ -104,23 +104,23 @@ class Policy:
                 )
         new = [f for f in HAND_FIELDS if trained.get(f) != getattr(rules, f)]
         if new:
-            fields = ", ".join(f"{f}={getattr(rules, f)} (trained on {trained.get(f)})" for f in new)
+            fields = ", ".join(
+                f"{name}={getattr(rules, name)} (trained on {trained.get(name)})" for name in new
+            )
             warnings.warn(f"{path}: never trained on {fields}", stacklevel=2)
         try:
             actor = Actor(NetworkConfig(**header["network"]))
             with safe_open(path, framework="pt") as file:
-                actor.load_state_dict({name: file.get_tensor(name) for name in file.keys()})
+                actor.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
         except (KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise PolicyFileError(f"{path}: damaged policy file ({error})") from None
         return Policy(actor)
 
-    def act(
-        self, view: View, legal: Legal, generator: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:
         """See :class:`agents.Agent`."""
         masks = torch.from_numpy(actions.mask(legal))
         with torch.no_grad():
-            logits = self.actor(torch.from_numpy(observation.encode(view)))
+            logits = self.actor(features(torch.from_numpy(observation.encode(view))))
             probabilities = masked_log_probs(logits, masks).exp().numpy()
         best = probabilities.max(axis=1, keepdims=True)
         keep = (probabilities >= LEAST_PROBABILITY) | (probabilities == best)

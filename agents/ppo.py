@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.network import Actor, Critic, masked_log_probs
+from agents.network import Actor, Critic, Features, features, masked_log_probs
 from agents.ppo_config import PPOConfig
 from ginenv import actions, cards, engine, observation, scoring
 
@@ -105,6 +105,7 @@ class Trainer:
 
     @property
     def done(self) -> bool:
+        """Whether all decisions of the run have been trained on."""
         return self.decisions >= self.config.decisions
 
     @property
@@ -112,12 +113,11 @@ class Trainer:
         """Weight of the pull to the magnet now."""
         config = self.config
         part = min(1.0, self.decisions / config.decisions)
-        return config.temperature_start + part * (
-            config.temperature_end - config.temperature_start
-        )
+        return config.temperature_start + part * (config.temperature_end - config.temperature_start)
 
     @property
     def learning_rate(self) -> float:
+        """Adam's rate now."""
         part = min(1.0, self.decisions / self.config.decisions)
         return self.config.learning_rate * (1 - 0.95 * part)
 
@@ -180,9 +180,10 @@ class Trainer:
             rollout.movers[t] = torch.from_numpy(self.state.mover)
             middle = time.perf_counter()
             with torch.no_grad(), self._autocast():
-                rollout.values[t] = self.critic(seen, hidden)
+                read = self._features(seen)
+                rollout.values[t] = self.critic(read, hidden)
                 if t < config.steps:
-                    log_probs = masked_log_probs(self.actor(seen), masks)
+                    log_probs = masked_log_probs(self.actor(read), masks)
                     chosen = self._sample(log_probs)
             end = time.perf_counter()
             if t < config.steps:
@@ -274,8 +275,9 @@ class Trainer:
 
     def _gradient_step(self, batch: dict[str, Tensor]) -> dict[str, float]:
         with self._autocast():
-            log_probs = masked_log_probs(self.actor(batch["observations"]), batch["masks"])
-            values = self.critic(batch["observations"], batch["hidden"])
+            read = self._features(batch["observations"])
+            log_probs = masked_log_probs(self.actor(read), batch["masks"])
+            values = self.critic(read, batch["hidden"])
         losses, figures = self.losses(log_probs, values, batch)
         self.optimizer.zero_grad()
         losses.backward()
@@ -320,17 +322,20 @@ class Trainer:
                 masks.split(self.config.minibatch),
                 strict=True,
             )
-            return torch.cat([masked_log_probs(self.magnet(x), mask) for x, mask in parts])
+            return torch.cat(
+                [masked_log_probs(self.magnet(self._features(x)), mask) for x, mask in parts]
+            )
 
     def _move_magnet(self, decisions: int) -> None:
         """Towards the actor, by as much as an average over ``magnet_time`` of the run asks."""
         span = self.config.magnet_time * self.config.decisions
         weight = 1 - float(np.exp(-decisions / span))
         with torch.no_grad():
-            for slow, fast in zip(
-                self.magnet.parameters(), self.actor.parameters(), strict=True
-            ):
+            for slow, fast in zip(self.magnet.parameters(), self.actor.parameters(), strict=True):
                 slow.lerp_(fast, weight)
+
+    def _features(self, observations: Tensor) -> Features:
+        return features(observations, torch.bfloat16 if self.bfloat16 else torch.float32)
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bfloat16)

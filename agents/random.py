@@ -64,8 +64,6 @@ def choose(words: NDArray[np.uint64], generator: np.random.Generator) -> NDArray
 class Random:
     """Chooses uniformly among the legal actions."""
 
-    def act(
-        self, view: View, legal: Legal, generator: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:
         """See :class:`agents.Agent`."""
         return choose(actions.words(legal), generator)

@@ -20,16 +20,12 @@ from ginenv.observation import View
 class Simple:
     """Melds greedily, knocks at once."""
 
-    def act(
-        self, view: View, legal: Legal, generator: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:
         """See :class:`agents.Agent`."""
         chosen = np.empty(len(view), dtype=np.intp)
         throwing = engine.DISCARDING.take(view.phase)
         throws = throwing.nonzero()[0]
-        chosen[throws] = self._throw(
-            view.hand[throws], Legal(*(column[throws] for column in legal)), generator
-        )
+        chosen[throws] = self._throw(view.hand[throws], legal.take(throws), generator)
         draws = (~throwing).nonzero()[0]
         chosen[draws] = self._draw(view.hand[draws], view.upcard_set[draws], legal.others[draws])
         return chosen

@@ -45,6 +45,10 @@ class Legal(NamedTuple):
     others: NDArray[np.uint8]
     """OTHER_STOCK | OTHER_TAKE | OTHER_PASS | OTHER_BIG_GIN, uint8 [B]."""
 
+    def take(self, lanes: NDArray[np.intp]) -> Legal:
+        """Those of some lanes."""
+        return Legal(self.discards[lanes], self.knocks[lanes], self.others[lanes])
+
 
 def parse(text: str) -> int:
     """``parse("knock Kd") == 76``. Raises ValueError that says what would be right."""

@@ -50,9 +50,7 @@ _OTHERS = np.array(
 DISCARDING = np.array([0, 0, 0, 0, 0, 1, 1, 0], dtype=np.bool_)
 _DISCARD_KIND, _STOCK_KIND, _TAKE_KIND, _PASS_KIND, _KNOCK_KIND, _NO_KIND = range(6)
 _ACTION_KIND = np.array(
-    [_DISCARD_KIND] * 52
-    + [_KNOCK_KIND] * 52
-    + [_STOCK_KIND, _TAKE_KIND, _PASS_KIND, _KNOCK_KIND],
+    [_DISCARD_KIND] * 52 + [_KNOCK_KIND] * 52 + [_STOCK_KIND, _TAKE_KIND, _PASS_KIND, _KNOCK_KIND],
     dtype=np.uint8,
 )
 _KIND_IF_OVER = np.array([0, 0, 0, 0, 0, 0, 0, _NO_KIND], dtype=np.uint8)
@@ -79,7 +77,7 @@ class State:
     dealer: NDArray[np.uint8]
     """Seat 0 or 1, [B]."""
     mover: NDArray[np.intp]
-    """The seat on move, [B]; once the hand is over, who ended it."""
+    """The seat on move, [B]; after a knock, gin or big gin the one that ended the hand."""
     phase: NDArray[np.uint8]
     """[B]."""
     hands: NDArray[np.uint64]
@@ -124,12 +122,14 @@ class State:
     @property
     def over(self) -> NDArray[np.bool_]:
         """Which hands have ended, bool [B]."""
-        return self.phase == OVER
+        over: NDArray[np.bool_] = self.phase == OVER
+        return over
 
     @property
     def stock_left(self) -> NDArray[np.intp]:
         """Cards left in the stock, [B]."""
-        return self.deck.shape[1] - self.stock_next
+        left: NDArray[np.intp] = self.deck.shape[1] - self.stock_next
+        return left
 
     def copy(self) -> State:
         """A copy that shares nothing with this one."""
@@ -176,7 +176,11 @@ def deal(rules: Rules, decks: NDArray[np.uint8], dealers: NDArray[np.integer[Any
         limit = np.minimum(limit, np.where(points == 1, np.uint8(rules.oklahoma_ace), points))
     pile = np.full((lanes, rules.stock_size + 1), cards.NO_CARD, dtype=np.uint8)
     pile[:, 0] = upcard
-    byte, pair = (lambda n: np.full(lanes, n, np.uint8)), (lanes, 2)
+    pair = (lanes, 2)
+
+    def byte(value: int) -> NDArray[np.uint8]:
+        return np.full(lanes, value, np.uint8)
+
     return State(
         rules=rules,
         deck=np.array(decks, dtype=np.uint8),
@@ -361,6 +365,7 @@ def _knock(
     card = np.where(big_gin, cards.NO_CARD, chosen - actions.KNOCK)
     state.hands.reshape(-1)[seats] &= ~_BIT_OR_NONE[card]
     state.thrown[lanes] = card
+    state.drawn[lanes] = cards.NO_CARD
     state.phase[lanes] = OVER
     showdown = _lay_down(state, lanes)
     outcome = scoring.score(state.rules, showdown, big_gin, _doubling(state, lanes))
@@ -405,7 +410,8 @@ def upcard_factor(state: State, lanes: NDArray[np.intp]) -> NDArray[np.int16]:
 
 def _is_spade(card: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether each card is a spade; NO_CARD is none."""
-    return card // cards.NUM_RANKS == cards.SUITS.index("s")
+    spade: NDArray[np.bool_] = card // cards.NUM_RANKS == cards.SUITS.index("s")
+    return spade
 
 
 def result(state: State, lane: int) -> dict[str, Any]:

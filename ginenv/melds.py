@@ -21,9 +21,7 @@ NOT_HELD = 140
 """Deadwood at or above this marks a card that is not in the hand."""
 
 # Constants are arrays without axes: numpy takes them up faster than its scalars.
-_U1, _U2, _U16, _U32, _U45, _U48 = (
-    np.array(n, dtype=np.uint64) for n in (1, 2, 16, 32, 45, 48)
-)
+_U1, _U2, _U16, _U32, _U45, _U48 = (np.array(n, dtype=np.uint64) for n in (1, 2, 16, 32, 45, 48))
 _RANK_OF_EVERY_SUIT = np.array(0x0001_0001_0001_0001, dtype=np.uint64)
 _RANK_MASK = np.array(cards.SUIT_MASK, dtype=np.uint64)
 _FOUR_SUITS = np.array(15, dtype=np.uint64)

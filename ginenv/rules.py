@@ -115,6 +115,7 @@ class Rules:
 
     @property
     def deck_size(self) -> int:
+        """Cards in the deck."""
         return self.num_ranks * self.num_suits
 
     @property
@@ -124,6 +125,7 @@ class Rules:
 
     @property
     def num_players(self) -> int:
+        """Players at the table, 2 to 4."""
         return {"heads_up": 2, "cutthroat": 3, "partnership": 4}[self.seating]
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,18 +137,13 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Rules))
 
 _RANGES: dict[str, tuple[int, int]] = {
     "knock_limit": (0, 10),
-    **{
-        name: (0, MAX_BONUS)
-        for name in (
-            "gin_bonus",
-            "big_gin_bonus",
-            "undercut_bonus",
-            "game_bonus",
-            "shutout_bonus",
-            "box_bonus",
-            "partners_bonus",
-        )
-    },
+    "gin_bonus": (0, MAX_BONUS),
+    "big_gin_bonus": (0, MAX_BONUS),
+    "undercut_bonus": (0, MAX_BONUS),
+    "game_bonus": (0, MAX_BONUS),
+    "shutout_bonus": (0, MAX_BONUS),
+    "box_bonus": (0, MAX_BONUS),
+    "partners_bonus": (0, MAX_BONUS),
     "oklahoma_ace": (0, 1),
     "turn_limit": (1, 200),
     "num_ranks": (3, 13),

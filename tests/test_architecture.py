@@ -1,0 +1,61 @@
+"""Imports run one way, and the environment needs neither torch nor the agents."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LAYERS = [
+    {"cards"},
+    {"rules"},
+    {"melds", "actions"},
+    {"scoring"},
+    {"engine"},
+    {"observation", "board"},
+    {"replay"},
+    {"gin_rummy_v0"},
+]
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_every_module_of_the_package_has_a_layer() -> None:
+    modules = {path.stem for path in (ROOT / "ginenv").glob("*.py")} - {"__init__"}
+    assert modules == set().union(*LAYERS)
+
+
+def test_imports_run_one_way() -> None:
+    for level, layer in enumerate(LAYERS):
+        allowed = set().union(*LAYERS[: level + 1])
+        for module in layer:
+            names = imported(ROOT / "ginenv" / f"{module}.py")
+            own = {name.split(".")[1] for name in names if name.startswith("ginenv.")}
+            own &= set().union(*LAYERS)
+            assert own <= allowed, f"{module} imports {own - allowed}"
+
+
+def test_the_package_imports_neither_torch_nor_agents() -> None:
+    for path in (ROOT / "ginenv").glob("*.py"):
+        roots = {name.split(".")[0] for name in imported(path)}
+        assert not roots & {"torch", "agents", "train", "evaluate"}, path.name
+    code = (
+        "import sys, ginenv.gin_rummy_v0, ginenv.replay\n"
+        "assert not {'torch', 'agents'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_agents_see_views_and_never_the_state() -> None:
+    for name in ("random", "simple", "policy"):
+        assert "engine.State" not in (ROOT / "agents" / f"{name}.py").read_text()

@@ -1,0 +1,95 @@
+"""Duplicate deals, and intervals that hold what they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agents
+from agents import arena
+from ginenv import scoring
+from ginenv.rules import Rules
+
+
+def compare(a: str, b: str, deals: int, seed: int = 0) -> dict[str, object]:
+    players = (agents.load(a, Rules()), agents.load(b, Rules()))
+    pair = arena.compare(Rules(), (a, b), players, deals, seed)
+    return {key: value for key, value in pair.items() if "second" not in key}
+
+
+def test_same_seed_same_figures() -> None:
+    assert compare("simple", "random", 50) == compare("simple", "random", 50)
+    assert compare("simple", "random", 50) != compare("simple", "random", 50, seed=1)
+
+
+def test_each_deal_is_played_twice_with_seats_swapped() -> None:
+    seen: dict[int, tuple[bytes, bytes]] = {}
+    players = (agents.load("simple", Rules()), agents.load("random", Rules()))
+    generators = (np.random.default_rng(0), np.random.default_rng(1))
+
+    def record(seat_of_a, decks, dealers, played) -> None:  # type: ignore[no-untyped-def]
+        seen[seat_of_a] = (decks.tobytes(), dealers.tobytes())
+        assert all(len(actions) > 1 for actions in played)
+
+    arena.play(Rules(), players, 20, *generators, recorder=record)
+    assert seen[0] == seen[1]
+
+
+def test_a_player_against_himself_is_even_on_every_deal_when_nothing_is_random() -> None:
+    class First:
+        """Always the legal action of the lowest number."""
+
+        def act(self, view, legal, generator):  # type: ignore[no-untyped-def]
+            from ginenv import actions
+
+            return actions.mask(legal).argmax(axis=1)
+
+    generators = (np.random.default_rng(0), np.random.default_rng(1))
+    hands = arena.play(Rules(), (First(), First()), 200, *generators)
+    assert (hands.gains().reshape(-1, 2).sum(axis=1) == 0).all()
+
+
+def test_an_illegal_choice_is_counted_and_replaced() -> None:
+    class Stubborn:
+        """Says big gin to everything."""
+
+        def act(self, view, legal, generator):  # type: ignore[no-untyped-def]
+            return np.full(len(view), 107)
+
+    generators = (np.random.default_rng(0), np.random.default_rng(1))
+    players = (Stubborn(), agents.load("random", Rules()))
+    hands = arena.play(Rules(), players, 5, *generators)
+    assert hands.illegal[0] > 20
+    assert hands.illegal[1] == 0
+    assert (hands.kind != scoring.PLAYING).all()
+
+
+def test_simple_against_itself_is_as_published() -> None:
+    """6.3 turns each, 1 % gins, 49 % knocks at deadwood 7.1 (measured on other programs)."""
+    pair = compare("simple", "simple", 3000)
+    rates = pair["rates"]
+    assert rates["turns_each"] == pytest.approx(6.3, abs=0.15)
+    assert rates["a"]["gin"] == pytest.approx(0.01, abs=0.005)
+    assert rates["a"]["knock"] == pytest.approx(0.49, abs=0.02)
+    assert rates["a"]["knock_deadwood"] == pytest.approx(7.1, abs=0.2)
+    assert pair["points_per_hand"]["low"] < 0 < pair["points_per_hand"]["high"] + 0.5
+
+
+@pytest.mark.parametrize("interval", [arena.mean_interval, arena.rate_interval])
+def test_intervals_hold_the_truth_nineteen_times_in_twenty(interval) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(4)
+    truth, inside, trials = 0.3, 0, 2000
+    for _ in range(trials):
+        # Pairs that pull against each other, as the two hands of a deal do.
+        first = rng.random(150) < truth
+        second = np.where(rng.random(150) < 0.3, ~first, rng.random(150) < truth)
+        truth_second = 0.3 * 0.7 + 0.7 * truth
+        found = interval((first * 1.0 + second) / 2)
+        inside += found["low"] <= (truth + truth_second) / 2 <= found["high"]
+    assert 0.935 <= inside / trials <= 0.965
+
+
+def test_a_rate_that_never_varied_still_has_an_interval() -> None:
+    found = arena.rate_interval(np.ones(100))
+    assert found["mean"] == found["high"] == 1
+    assert 0.95 < found["low"] < 0.97

@@ -1,0 +1,240 @@
+"""train.py and evaluate.py as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(script: str, *args: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / script), *map(str, args)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def refused(done: subprocess.CompletedProcess[str], message: str) -> bool:
+    return done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("training")
+    done = run("train.py", "--config", ROOT / "configs" / "smoke.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "v random" in done.stdout
+    return folder
+
+
+def test_evaluate_writes_the_figures_and_the_replays(tmp_path: Path) -> None:
+    done = run(
+        "evaluate.py", "simple", "random", "--deals", 30, "--json", "out.json",
+        "--replays", "out.jsonl", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "simple" in done.stdout
+    figures = json.loads((tmp_path / "out.json").read_text())
+    assert figures["rules"]["knock_limit"] == 10
+    assert (figures["episode"], figures["seed"]) == ("hand", 0)
+    (pair,) = figures["pairs"]
+    assert {key: pair[key] for key in ("a", "b", "deals", "hands", "illegal")} == {
+        "a": "simple", "b": "random", "deals": 30, "hands": 60, "illegal": {"a": 0, "b": 0},
+    }  # fmt: skip
+    for name in ("points_per_hand", "win_rate"):
+        assert pair[name]["low"] <= pair[name]["mean"] <= pair[name]["high"]
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert len(lines) == 60
+    points = {"simple": 0, "random": 0}
+    for line in lines:
+        result = line["hands"][0]["result"]
+        if result["winner"] is not None:
+            points[line["players"][result["winner"]]] += result["points"]
+    mean = (points["simple"] - points["random"]) / 60
+    assert pair["points_per_hand"]["mean"] == pytest.approx(mean)
+    checked = subprocess.run(
+        [sys.executable, "-m", "ginenv.replay", "out.jsonl"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stderr
+    assert "60" in checked.stdout
+
+
+def test_evaluate_plays_every_pair_on_the_same_decks(tmp_path: Path) -> None:
+    run(
+        "evaluate.py", "simple", "random", "random", "--deals", 5, "--json", "out.json",
+        "--rules", "oklahoma", "--rule_fields", "{gin_bonus: 20}", cwd=tmp_path,
+    )  # fmt: skip
+    figures = json.loads((tmp_path / "out.json").read_text())
+    assert [(p["a"], p["b"]) for p in figures["pairs"]] == [
+        ("simple", "random"), ("simple", "random"), ("random", "random"),
+    ]  # fmt: skip
+    assert figures["pairs"][0]["points_per_hand"] == figures["pairs"][1]["points_per_hand"]
+    assert (figures["rules"]["oklahoma"], figures["rules"]["gin_bonus"]) == (True, 20)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["simple"], "agents: name at least two"),
+        (["simple", "expart"], "'expart' is no agent"),
+        (["simple", "no.safetensors"], "no.safetensors: there is no such policy file"),
+        (["simple", "random", "--rules", "clasic"], "did you mean 'classic'"),
+        (["simple", "random", "--rule_fields", "{knock_limit: 12}"], "knock_limit=12: must be"),
+        (["simple", "random", "--deals", "1"], "deals=1: an interval needs at least 2"),
+        (["simple", "random", "--deals", "many"], "deals"),
+        (["simple", "random", "--json", "nowhere/out.json"], "there is no such folder"),
+        (["simple", "random", "--rules", "partnership"], "played heads up"),
+        (["simple", "random", "--dealz", "5"], "dealz"),
+    ],
+)
+def test_evaluate_refuses_by_name(args: list[str], message: str, tmp_path: Path) -> None:
+    assert refused(run("evaluate.py", *args, cwd=tmp_path), message)
+    assert not list(tmp_path.iterdir())
+
+
+def test_training_writes_its_folder(trained: Path) -> None:
+    folder = trained / "runs" / "smoke"
+    names = {path.name for path in folder.iterdir()}
+    assert {"config.yaml", "policy.safetensors", "state.pt"} < names
+    assert any(name.startswith("events") for name in names)
+    settings = yaml.safe_load((folder / "config.yaml").read_text())
+    assert (settings["decisions"], settings["actor"]["width"]) == (16384, 16)
+
+
+def test_every_tag_is_explained(trained: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(trained / "runs" / "smoke"))
+    events.Reload()
+    text = (ROOT / "docs" / "TENSORBOARD.md").read_text()
+    tags = events.Tags()["scalars"]
+    assert len(tags) > 20
+    for tag in tags:
+        assert f"`{tag}`" in text, tag
+        steps = [event.step for event in events.Scalars(tag)]
+        assert steps == sorted(set(steps))
+
+
+def test_a_policy_file_is_an_agent(trained: Path) -> None:
+    policy = trained / "runs" / "smoke" / "policy.safetensors"
+    done = run("evaluate.py", policy, "random", "--deals", 20, "--json", "p.json", cwd=trained)
+    assert done.returncode == 0, done.stderr
+    (pair,) = json.loads((trained / "p.json").read_text())["pairs"]
+    assert pair["illegal"] == {"a": 0, "b": 0}
+
+
+def test_rules_never_trained_on_bring_a_warning(trained: Path) -> None:
+    policy = trained / "runs" / "smoke" / "policy.safetensors"
+    done = run("evaluate.py", policy, "random", "--deals", 5, "--rules", "straight", cwd=trained)
+    assert done.returncode == 0
+    assert "warning" in done.stderr
+    assert "never trained on knock_limit=0 (trained on 10)" in done.stderr
+
+
+def test_another_deck_or_layout_is_refused_by_name(trained: Path, tmp_path: Path) -> None:
+    from safetensors import safe_open
+    from safetensors.torch import save_file
+
+    policy = trained / "runs" / "smoke" / "policy.safetensors"
+    done = run(
+        "evaluate.py", policy, "random", "--rule_fields",
+        "{num_ranks: 10, hand_size: 7}", cwd=trained,
+    )  # fmt: skip
+    assert refused(done, "trained with num_ranks=13, these rules have num_ranks=10")
+    with safe_open(policy, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        metadata = file.metadata()
+    old = tmp_path / "old.safetensors"
+    save_file(tensors, old, metadata | {"layout": "ginenv-observation/0"})
+    done = run("evaluate.py", old, "random", cwd=tmp_path)
+    assert refused(done, "trained on observation layout 'ginenv-observation/0'")
+    (tmp_path / "bad.safetensors").write_bytes(b"not a policy")
+    done = run("evaluate.py", "bad.safetensors", "random", cwd=tmp_path)
+    assert refused(done, "bad.safetensors: not a safetensors file")
+
+
+def test_print_config_shows_every_setting(tmp_path: Path) -> None:
+    done = run(
+        "train.py", "--config", ROOT / "configs" / "quick.yaml", "--lanes", 7, "--print_config",
+        cwd=tmp_path,
+    )  # fmt: skip
+    settings = yaml.safe_load(done.stdout)
+    assert (settings["lanes"], settings["name"], settings["clip"]) == (7, "quick", 0.2)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_config_is_valid(path: Path) -> None:
+    from train import parse_args
+
+    config, resume = parse_args(["--config", str(path), "--name", "unused"])
+    assert not resume
+    assert yaml.safe_load(path.read_text())["name"] == path.stem
+    assert config.decisions > 0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--lanez", "5"], "lanez"),
+        (["--lanes", "many"], "lanes"),
+        (["--lanes", "0"], "lanes=0: must be greater than 0"),
+        (["--rules", "clasic"], "did you mean 'classic'"),
+        (["--actor.widht", "5"], "widht"),
+        (["--resume"], "there is no snapshot in runs/run"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_train_refuses_by_name(args: list[str], message: str, tmp_path: Path) -> None:
+    assert refused(run("train.py", *args, cwd=tmp_path), message)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_field_of_a_config_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("name: x\nlearning_rat: 0.1\n")
+    assert refused(run("train.py", "--config", "c.yaml", cwd=tmp_path), "learning_rat")
+
+
+def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(trained: Path) -> None:
+    smoke = ["--config", ROOT / "configs" / "smoke.yaml"]
+    assert refused(run("train.py", *smoke, cwd=trained), "holds a run: go on with --resume")
+    done = run("train.py", *smoke, "--resume", "--clip", 0.3, cwd=trained)
+    assert refused(done, "clip=0.3: the run in runs/smoke has 0.2")
+
+
+def test_sigterm_saves_and_the_run_goes_on(tmp_path: Path) -> None:
+    command = [
+        sys.executable, str(ROOT / "train.py"), "--config", str(ROOT / "configs" / "smoke.yaml"),
+        "--decisions", "100_000_000",
+    ]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert "decisions" in process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    rest = process.communicate(timeout=60)[0]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "go on with --resume" in rest
+    saved = torch.load(tmp_path / "runs/smoke/state.pt", weights_only=True)
+    before = saved["trainer"]["decisions"]
+    time.sleep(1)  # event files are named by the second
+    done = run(
+        "train.py", "--config", ROOT / "configs" / "smoke.yaml", "--resume",
+        "--decisions", before + 8192, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    saved = torch.load(tmp_path / "runs/smoke/state.pt", weights_only=True)
+    assert saved["trainer"]["decisions"] == before + 8192
