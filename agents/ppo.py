@@ -202,7 +202,7 @@ class Trainer:
         masks = actions.mask(engine.legal(state))
         return (
             torch.from_numpy(seen),
-            torch.from_numpy(actions.card_mask(hidden)),
+            torch.from_numpy(cards.bits(hidden)),
             torch.from_numpy(masks),
         )
 

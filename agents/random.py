@@ -9,10 +9,8 @@ from ginenv import actions
 from ginenv.actions import Legal
 from ginenv.observation import View
 
-_1, _2, _4, _8, _255 = (np.array(n, dtype=np.uint64) for n in (1, 2, 4, 8, 255))
-_PAIRS, _NIBBLES, _LOW_NIBBLES, _EACH_BYTE, _TOP_BITS = (
-    np.array(int(byte * 8, 16), dtype=np.uint64) for byte in ("55", "33", "0f", "01", "80")
-)
+_8, _255 = (np.array(n, dtype=np.uint64) for n in (8, 255))
+_EACH_BYTE, _TOP_BITS = (np.array(int(byte * 8, 16), dtype=np.uint64) for byte in ("01", "80"))
 
 
 def _nth_bits() -> NDArray[np.uint64]:
@@ -33,9 +31,7 @@ def select_bit(words: NDArray[np.uint64], nth: NDArray[np.uint64]) -> NDArray[np
     Counts the bytes of a word side by side (Vigna, "Broadword implementation of rank/select
     queries", 2008).
     """
-    pairs = words - ((words >> _1) & _PAIRS)
-    nibbles = (pairs & _NIBBLES) + ((pairs >> _2) & _NIBBLES)
-    up_to = ((nibbles + (nibbles >> _4)) & _LOW_NIBBLES) * _EACH_BYTE
+    up_to = np.bitwise_count(words.view(np.uint8)).view(np.uint64) * _EACH_BYTE
     passed = (((nth * _EACH_BYTE) | _TOP_BITS) - up_to) & _TOP_BITS
     shift = np.bitwise_count(passed).astype(np.uint64) * _8
     inside = nth - (((up_to << _8) >> shift) & _255)
@@ -55,7 +51,7 @@ def choose(words: NDArray[np.uint64], generator: np.random.Generator) -> NDArray
     nth = (generator.random(len(words), dtype=np.float32) * total).astype(np.uint8)
     nth = np.minimum(nth, total - 1)  # a float32 just below 1 can round up to the total
     in_high = nth >= low
-    word = np.where(in_high, words[:, 1], words[:, 0])
+    word = words.reshape(-1)[np.arange(0, 2 * len(words), 2) + in_high]
     nth -= low * in_high
     index = select_bit(word, nth.astype(np.uint64)).view(np.intp) + (in_high << np.int64(6))
     return np.minimum(index, actions.NUM_ACTIONS - 1)

@@ -43,7 +43,7 @@ class Simple:
         self, hand: NDArray[np.uint64], legal: Legal, generator: np.random.Generator
     ) -> NDArray[np.intp]:
         after = melds.deadwood_after_discard(hand).astype(np.float32)
-        playable = actions.card_mask(legal.discards | legal.knocks)
+        playable = cards.bits(legal.discards | legal.knocks)
         after[playable == 0] = np.inf
         card = (after + generator.random(after.shape, dtype=np.float32)).argmin(axis=1)
         knocks = (cards.BIT[card] & legal.knocks) != 0

@@ -29,6 +29,7 @@ _FIRST_KNOCK, _KNOCKS_LEFT, _FIRST_OTHER = (
     np.array(n, dtype=np.uint64) for n in (KNOCK, 64 - KNOCK, STOCK - 64)
 )
 
+
 OTHER_STOCK = 1
 OTHER_TAKE = 2
 OTHER_PASS = 4
@@ -76,30 +77,31 @@ def format(action: int) -> str:  # noqa: A001 - the pair of parse
 def words(legal: Legal) -> NDArray[np.uint64]:
     """The legal actions as one string of bits, bit i for action i: uint64 [B, 2]."""
     packed = np.empty((len(legal.others), 2), dtype=np.uint64)
-    discards = cards.pack(legal.discards)
-    knocks = cards.pack(legal.knocks)
-    # 52 discards and the first 12 knocks fill the first word.
-    np.bitwise_or(discards, knocks << _FIRST_KNOCK, out=packed[:, 0])
-    others = legal.others.astype(np.uint64) << _FIRST_OTHER
-    np.bitwise_or(knocks >> _KNOCKS_LEFT, others, out=packed[:, 1])
+    packed[:, 0] = cards.pack(legal.discards)
+    np.left_shift(legal.others, _FIRST_OTHER, out=packed[:, 1])
+    lanes = (legal.knocks != 0).nonzero()[0]
+    if len(lanes):
+        # 52 discards and the first 12 knocks fill the first word.
+        knocks = cards.pack(legal.knocks[lanes])
+        packed[lanes, 0] |= knocks << _FIRST_KNOCK
+        packed[lanes, 1] |= knocks >> _KNOCKS_LEFT
     return packed
 
 
 def mask(legal: Legal) -> NDArray[np.uint8]:
     """1 for each legal action and 0 for the others, uint8 [B, 108]."""
-    return unpack(words(legal))
+    if len(legal.others) > 1:
+        return unpack(words(legal))
+    # One lane is quicker without arrays of one.
+    discards, knocks, others = (column.item() for column in legal)
+    string = cards.pack_one(discards) | cards.pack_one(knocks) << KNOCK | others << STOCK
+    return unpack(np.frombuffer(string.to_bytes(16, "little"), dtype=np.uint64).reshape(1, 2))
 
 
 def unpack(packed: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """The mask that :func:`words` holds, uint64 [B, 2] -> uint8 [B, 108]."""
     bits = packed.view(np.uint8)
     return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little")
-
-
-def card_mask(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """1 for each card of a set, by card id: uint64 [B] -> uint8 [B, 52]."""
-    bits = cards.pack(sets).view(np.uint8).reshape(-1, 8)
-    return np.unpackbits(bits, axis=1, count=cards.NUM_CARDS, bitorder="little")
 
 
 def contains(packed: NDArray[np.uint64], chosen: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -40,8 +40,9 @@ _SUIT_POINTS: NDArray[np.uint8] = np.array(
 )
 # Constants are arrays without axes: numpy takes them up faster than its scalars.
 _SUM_BYTES = np.array(0x01010101, dtype=np.uint32)
-_PACK_MASKS = [np.array(SUIT_MASK << (16 * suit), dtype=np.uint64) for suit in range(NUM_SUITS)]
-_PACK_SHIFTS = [np.array(3 * suit, dtype=np.uint64) for suit in range(NUM_SUITS)]
+_ODD_SUITS = np.array(SUIT_MASK << 16 | SUIT_MASK << 48, dtype=np.uint64)
+_UPPER_HALF = np.array((1 << 64) - (1 << 32), dtype=np.uint64)
+_THREE, _SIX = (np.array(n, dtype=np.uint64) for n in (3, 6))
 
 
 def name(card: int) -> str:
@@ -131,7 +132,31 @@ def suit_sum(table: NDArray[np.uint8], sets: NDArray[np.uint64]) -> NDArray[np.u
 
 def pack(sets: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Bit ``suit * 16 + rank`` -> bit ``suit * 13 + rank``: bit i is card id i. uint64 [...]."""
-    packed = sets & _PACK_MASKS[0]
-    for mask, shift in zip(_PACK_MASKS[1:], _PACK_SHIFTS[1:], strict=True):
-        packed |= (sets & mask) >> shift
+    # Each second suit joins the one below it, then the upper half joins the lower one.
+    moved = sets & _ODD_SUITS
+    packed = sets ^ moved
+    moved >>= _THREE
+    packed |= moved
+    moved = packed & _UPPER_HALF
+    packed ^= moved
+    moved >>= _SIX
+    packed |= moved
     return packed
+
+
+def pack_one(card_set: int) -> int:
+    """:func:`pack` for one set: several times as quick as an array of one."""
+    mask = SUIT_MASK
+    return (
+        card_set & mask
+        | card_set >> 3 & mask << 13
+        | card_set >> 6 & mask << 26
+        | card_set >> 9 & mask << 39
+    )
+
+
+def bits(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """1 for each card of a set, by card id: uint64 [B] (contiguous) -> uint8 [B, 52]."""
+    unpacked = np.unpackbits(sets.view(np.uint8), bitorder="little")
+    by_suit = unpacked.reshape(-1, NUM_SUITS, 16)[:, :, :NUM_RANKS]
+    return by_suit.reshape(-1, NUM_CARDS)

@@ -60,7 +60,9 @@ _BIT_OR_NONE[: cards.NUM_CARDS] = cards.BIT
 # Constants are arrays without axes: numpy takes them up faster than its scalars.
 _POINTS_MOST = np.array(10, dtype=np.uint8)
 _ONE = np.array(1, dtype=np.intp)
+_ONE_TURN = np.array(1, dtype=np.uint8)
 _BYTE = np.array(8, dtype=np.uint32)
+_CARD_BITS = np.array(8, dtype=np.uint64)
 NO_RECENT = np.uint32(0xFFFFFFFF)
 
 
@@ -156,8 +158,13 @@ def shuffle(rules: Rules, generator: np.random.Generator, lanes: int) -> NDArray
     """Shuffled decks, uint8 [lanes, D]."""
     suits = np.arange(rules.num_suits, dtype=np.uint8)[:, None] * np.uint8(cards.NUM_RANKS)
     ids = suits + np.arange(rules.num_ranks, dtype=np.uint8)
-    decks = np.tile(ids.reshape(-1), (lanes, 1))
-    return generator.permuted(decks, axis=1, out=decks)
+    # Sorting cards by random numbers is three times as quick as generator.permuted. The lowest byte
+    # holds the card; that the other 56 bits of two are alike happens once in 5e13 decks.
+    keys: NDArray[np.uint64] = generator.integers(1 << 56, size=(lanes, ids.size), dtype=np.uint64)
+    keys <<= _CARD_BITS
+    keys |= ids.reshape(-1).astype(np.uint64)
+    keys.sort(axis=1)
+    return keys.astype(np.uint8)
 
 
 def deal(rules: Rules, decks: NDArray[np.uint8], dealers: NDArray[np.integer[Any]]) -> State:
@@ -260,10 +267,9 @@ def step(state: State, chosen: NDArray[np.integer[Any]]) -> None:
     """Play one legal action on each lane, ints [B], in place. Ended lanes are left alone."""
     chosen = np.asarray(chosen, dtype=np.intp)
     kinds = np.maximum(_ACTION_KIND[chosen], _KIND_IF_OVER.take(state.phase))
-    counts = np.bincount(kinds, minlength=len(_PLAYS)).tolist()
-    for kind, play in enumerate(_PLAYS):
-        if counts[kind]:
-            lanes = (kinds == kind).nonzero()[0]
+    for kind, play in _PLAYS:
+        lanes = (kinds == kind).nonzero()[0]
+        if len(lanes):
             play(state, lanes, _seat_index(lanes, state.mover[lanes]), chosen[lanes])
 
 
@@ -336,7 +342,7 @@ def _discard(
     state.pile.reshape(-1)[lanes * state.pile.shape[1] + size] = chosen
     state.top[lanes] = chosen
     state.drawn[lanes] = cards.NO_CARD
-    turn = state.turn[lanes] + np.uint8(1)
+    turn = state.turn[lanes] + _ONE_TURN
     state.turn[lanes] = turn
     state.mover[lanes] = state.mover[lanes] ^ _ONE
     state.phase[lanes] = DRAW
@@ -378,7 +384,16 @@ def _knock(
     state.deadwood[lanes, 1 - knocker] = showdown.defender_deadwood
 
 
-_PLAYS = (_discard, _draw_stock, _take_upcard, _pass, _knock)
+_PLAYS = tuple(
+    (np.array(kind, dtype=np.uint8), play)
+    for kind, play in (
+        (_DISCARD_KIND, _discard),
+        (_STOCK_KIND, _draw_stock),
+        (_TAKE_KIND, _take_upcard),
+        (_PASS_KIND, _pass),
+        (_KNOCK_KIND, _knock),
+    )
+)
 
 
 def _lay_down(state: State, lanes: NDArray[np.intp]) -> scoring.Showdown:
@@ -394,18 +409,17 @@ def _lay_down(state: State, lanes: NDArray[np.intp]) -> scoring.Showdown:
 
 def _doubling(state: State, lanes: NDArray[np.intp]) -> NDArray[np.int16]:
     """What the score of hands ending now is multiplied by: 1, 2 or 4, int16 [N]."""
-    factor = upcard_factor(state, lanes)
+    factor = 1 + upcard_doubles(state, lanes).astype(np.int16)
     if state.rules.spade_knock_doubles:
-        factor *= np.where(_is_spade(state.top[lanes]), 2, 1).astype(np.int16)
+        factor <<= _is_spade(state.top[lanes])
     return factor
 
 
-def upcard_factor(state: State, lanes: NDArray[np.intp]) -> NDArray[np.int16]:
-    """2 where the upcard doubles the hand, else 1, int16 [N]."""
+def upcard_doubles(state: State, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the first upcard doubles what the hand scores, bool [N]."""
     if not state.rules.spade_upcard_doubles:
-        return np.ones(len(lanes), dtype=np.int16)
-    upcard = state.deck[lanes, 2 * state.rules.hand_size]
-    return np.where(_is_spade(upcard), 2, 1).astype(np.int16)
+        return np.zeros(len(lanes), dtype=np.bool_)
+    return _is_spade(state.deck[lanes, 2 * state.rules.hand_size])
 
 
 def _is_spade(card: NDArray[Any]) -> NDArray[np.bool_]:

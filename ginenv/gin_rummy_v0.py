@@ -174,13 +174,16 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
     def _check(self, agent: str, action: Any) -> int:
         try:
             chosen = operator.index(action)
+        except TypeError:
+            chosen = -1
+        if 0 <= chosen < actions.NUM_ACTIONS and self._mask[chosen]:
+            return chosen
+        if 0 <= chosen < actions.NUM_ACTIONS:
             word = repr(actions.format(chosen))
-        except (TypeError, ValueError):
-            chosen, word = -1, f"{action!r}, which is no action id (0..{actions.NUM_ACTIONS - 1})"
-        if chosen < 0 or not self._mask[chosen]:
-            legal = ", ".join(replay.legal_words(self._hand))
-            raise ValueError(f"{agent} cannot play {word}; legal: {legal}")
-        return chosen
+        else:
+            word = f"{action!r}, which is no action id (0..{actions.NUM_ACTIONS - 1})"
+        legal = ", ".join(replay.legal_words(self._hand))
+        raise ValueError(f"{agent} cannot play {word}; legal: {legal}")
 
     def _end(self) -> None:
         result = engine.result(self._hand, 0)
@@ -231,7 +234,12 @@ class _TerminateIllegal(_Direct, wrappers.TerminateIllegalWrapper):  # type: ign
 
 
 class _AssertOutOfBounds(_Direct, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]
-    pass
+    def step(self, action: Any) -> None:
+        # Gymnasium takes as long to look at a plain number as the hand to draw a card.
+        if type(action) is int and 0 <= action < actions.NUM_ACTIONS:
+            wrappers.BaseWrapper.step(self, action)
+        else:
+            super().step(action)
 
 
 class _OrderEnforcing(_Direct, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]

@@ -8,7 +8,8 @@ and look the runs up.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,15 @@ _RANK_MASK = np.array(cards.SUIT_MASK, dtype=np.uint64)
 _FOUR_SUITS = np.array(15, dtype=np.uint64)
 # A product with this brings bits 0, 16, 32 and 48 side by side to 45..48; no two terms meet.
 _GATHER_SUITS = np.array(1 << 45 | 1 << 30 | 1 << 15 | 1, dtype=np.uint64)
+_EACH_SUIT = np.array([[cards.SUIT_MASK << (16 * suit)] for suit in range(4)], dtype=np.uint64)
 _SHIFT = np.array(10, dtype=np.uint8)
 """Added in _AFTER so that its entries are never negative: no discard saves over 10 points."""
 
 
 def run_cards(sets: Sets) -> Sets:
     """The cards of each set that stand in a block of three or more of one suit."""
-    middle = sets & (sets >> _U1) & (sets >> _U2)
-    return middle | (middle << _U1) | (middle << _U2)
+    first: Sets = sets & (sets >> _U1) & (sets >> _U2)
+    return first | (first << _U1) | (first << _U2)
 
 
 def meldable_cards(sets: Sets) -> Sets:
@@ -50,7 +52,7 @@ def _suit_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """
     masks = np.arange(1 << cards.NUM_RANKS, dtype=np.uint64)
     left = cards.points(masks & ~run_cards(masks)).copy()
-    after = np.full((len(masks), 16), NOT_HELD + _SHIFT, dtype=np.uint8)
+    after = np.full((len(masks), cards.NUM_RANKS), NOT_HELD + _SHIFT, dtype=np.uint8)
     for rank in range(cards.NUM_RANKS):
         held = np.flatnonzero(masks >> np.uint64(rank) & _U1)
         without = held ^ (1 << rank)
@@ -72,8 +74,9 @@ def _triples(hands: Sets) -> Sets:
 
 def _fold_ranks(sets: Sets) -> Sets:
     """The ranks at which any suit has a bit, in the lowest 13 bits."""
-    folded = sets | (sets >> _U32)
-    return (folded | (folded >> _U16)) & _RANK_MASK
+    folded: Sets = sets | (sets >> _U32)
+    folded |= folded >> _U16
+    return folded & _RANK_MASK
 
 
 class Choices(NamedTuple):
@@ -112,11 +115,11 @@ def set_choices(hands: Sets) -> Choices:
     Two chosen sets never share a rank, so each rank is settled on its own.
     """
     owner = np.arange(len(hands))
-    sets = np.zeros_like(hands)
+    sets = np.zeros(len(hands), dtype=np.uint64)
     rest = hands
     ranks = _fold_ranks(_triples(hands))
     while np.count_nonzero(ranks):
-        low = ranks & (~ranks + _U1)
+        low = ranks & -ranks
         ranks = ranks ^ low
         held = rest & (low * _RANK_OF_EVERY_SUIT)
         suits = ((held >> np.bitwise_count(low - _U1)) * _GATHER_SUITS >> _U45) & _FOUR_SUITS
@@ -133,19 +136,52 @@ def set_choices(hands: Sets) -> Choices:
 def deadwood(hands: Sets) -> NDArray[np.uint8]:
     """Least deadwood of hands of up to 11 cards, uint64 [B] -> uint8 [B]."""
     least = cards.suit_sum(_LEFT, hands)
-    triples = _triples(hands)
-    some = triples.nonzero()[0]
-    if not len(some):
-        return least
-    # Nearly always there is one set of three: show it, or don't.
-    bits = triples[some]
-    rest = hands[some] & ~_lowest_rank(bits)
-    least[some] = np.minimum(least[some], cards.suit_sum(_LEFT, rest))
-    many = some[(bits & (bits - _U1)).nonzero()[0]]
-    if len(many):
-        choices = set_choices(hands[many])
-        least[many] = _least(choices.owner, cards.suit_sum(_LEFT, choices.rest))
+    for who, rests in _shown(hands):
+        left = cards.suit_sum(_LEFT, rests.reshape(-1)).reshape(rests.shape)
+        least[who] = np.minimum(least[who], np.minimum.reduce(left))
     return least
+
+
+def _shown(hands: Sets) -> Iterator[tuple[NDArray[np.intp], Sets]]:
+    """What is left of hands that show sets, in every way that there is.
+
+    Pairs of lanes [n] and rests [k, n]; a hand can come in several of them, and a rest twice.
+    """
+    triples = _triples(hands)
+    who = (triples != 0).nonzero()[0]
+    if not len(who):
+        return
+    # Nearly always there is one set of three: show it.
+    triples, hands = triples[who], hands[who]
+    first = _lowest_rank(triples)
+    yield who, (hands & ~first)[None]
+    many = (triples & (triples - _U1) != 0).nonzero()[0]
+    if not len(many):
+        return
+    who, triples, hands, first = who[many], triples[many], hands[many], first[many]
+    others = triples & ~first
+    second = _lowest_rank(others)
+    third = others & ~second
+    fours = triples & ((triples >> _U16) | (triples << _U48))
+    rests = np.array([hands & ~second, hands & ~(first | second), hands, hands & ~first])
+    some = (others != 0).nonzero()[0]
+    if len(some):
+        yield who[some], rests[:2, some]
+    some = (third != 0).nonzero()[0]
+    if len(some):
+        yield who[some], rests[:, some] & ~_lowest_rank(third[some])
+    # Of four cards one may stay out of the set, for a run.
+    some = (fours != 0).nonzero()[0]
+    if len(some):
+        kept = fours[some] & _EACH_SUIT
+        yield who[some], np.concatenate([hands[some] & ~fours[some] | kept, rests[1, some] | kept])
+        hard = ((third[some] != 0) | (np.bitwise_count(fours[some]) > 4)).nonzero()[0]
+        if len(hard):
+            some = some[hard]
+            choices = set_choices(hands[some])
+            counts = np.bincount(choices.owner)
+            rows = counts.cumsum() - np.minimum(np.arange(1, counts.max() + 1)[:, None], counts)
+            yield who[some], choices.rest[rows]
 
 
 def deadwood_bound(hands: Sets) -> NDArray[np.uint8]:
@@ -155,7 +191,7 @@ def deadwood_bound(hands: Sets) -> NDArray[np.uint8]:
     """
     bound = cards.suit_sum(_LEFT, hands)
     triples = _triples(hands)
-    some = triples.nonzero()[0]
+    some = (triples != 0).nonzero()[0]
     if len(some):
         in_sets = hands[some] & (_fold_ranks(triples[some]) * _RANK_OF_EVERY_SUIT)
         left = bound[some]
@@ -171,44 +207,30 @@ def _starts(owner: NDArray[np.intp]) -> NDArray[np.intp]:
     return first.nonzero()[0]
 
 
-def _least(owner: NDArray[np.intp], values: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The least value among each owner's rows."""
-    return np.minimum.reduceat(values, _starts(owner))
+def deadwood_and_after_discard(hands: Sets) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """:func:`deadwood` and :func:`deadwood_after_discard` at once."""
+    least, after = _in_runs(hands)
+    for who, rests in _shown(hands):
+        left, table = _in_runs(rests.reshape(-1))
+        left, table = left.reshape(rests.shape), table.reshape(*rests.shape, cards.NUM_CARDS)
+        least[who] = np.minimum(least[who], np.minimum.reduce(left))
+        after[who] = np.minimum(after[who], np.minimum.reduce(table))
+    return least, after
 
 
-def _after_table(hands: Sets) -> NDArray[np.uint8]:
-    """Least deadwood once a card is gone, uint64 [B] -> uint8 [B, 64], by card-set bit."""
-    table = _after_in_runs(hands)
-    triples = _triples(hands)
-    some = triples.nonzero()[0]
-    if len(some):
-        bits, held = triples[some], hands[some]
-        rest = held & ~_lowest_rank(bits)
-        table[some] = np.minimum(table[some], _after_in_runs(rest))
-        many = (bits & (bits - _U1)).nonzero()[0]
-        if len(many):
-            choices = set_choices(held[many])
-            rows = _after_in_runs(choices.rest)
-            starts, counts = _starts(choices.owner), np.bincount(choices.owner)
-            least = rows[starts]
-            for nth in range(1, counts.max()):  # numpy's reduceat is slow at short groups
-                who = (counts > nth).nonzero()[0]
-                least[who] = np.minimum(least[who], rows[starts[who] + nth])
-            table[some[many]] = least
-    return table
+def _in_runs(hands: Sets) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """:func:`deadwood_and_after_discard` for hands that show no sets."""
+    left = cards.suit_sum(_LEFT, hands)
+    after = _AFTER.take(hands.view(np.uint16), axis=0, mode="clip")
+    after = after.reshape(len(hands), cards.NUM_CARDS)
+    after += (left - _SHIFT)[:, None]
+    return left, after
 
 
 def _lowest_rank(triples: Sets) -> Sets:
     """Every suit's card of the lowest rank that :func:`_triples` has marked."""
     ranks = _fold_ranks(triples)
-    return (ranks & (~ranks + _U1)) * _RANK_OF_EVERY_SUIT
-
-
-def _after_in_runs(hands: Sets) -> NDArray[np.uint8]:
-    """:func:`_after_table` for hands that show no sets."""
-    table = _AFTER.take(hands.view(np.uint16), axis=0, mode="clip").reshape(len(hands), 64)
-    table += (cards.suit_sum(_LEFT, hands) - _SHIFT)[:, None]
-    return table
+    return (ranks & -ranks) * _RANK_OF_EVERY_SUIT
 
 
 def deadwood_after_discard(hands: Sets) -> NDArray[np.uint8]:
@@ -216,14 +238,15 @@ def deadwood_after_discard(hands: Sets) -> NDArray[np.uint8]:
 
     NOT_HELD or more for a card that is not in the hand. Exact for hands of up to 11 cards.
     """
-    table = _after_table(hands).reshape(len(hands), cards.NUM_SUITS, 16)
-    return table[:, :, : cards.NUM_RANKS].reshape(len(hands), cards.NUM_CARDS)
+    return deadwood_and_after_discard(hands)[1]
 
 
 def discards_within(hands: Sets, limit: NDArray[np.uint8]) -> Sets:
     """The cards whose discard leaves deadwood of at most ``limit`` [B]: uint64 [B]."""
-    within = _after_table(hands) <= limit[:, None]
-    return np.packbits(within, axis=1, bitorder="little").view(np.uint64)[:, 0]
+    within = np.zeros((len(hands), cards.NUM_SUITS, 16), dtype=np.bool_)
+    after = deadwood_after_discard(hands).reshape(len(hands), cards.NUM_SUITS, cards.NUM_RANKS)
+    np.less_equal(after, limit[:, None, None], out=within[:, :, : cards.NUM_RANKS])
+    return np.packbits(within, bitorder="little").view(np.uint64)
 
 
 def knocker_arrangement(hands: Sets, maybe: Sets) -> tuple[Sets, Sets]:
@@ -232,12 +255,15 @@ def knocker_arrangement(hands: Sets, maybe: Sets) -> tuple[Sets, Sets]:
     Least deadwood; then fewest points that could be laid off from ``maybe``, the cards that may
     be in the defender's hand; then the least sorted list of melds.
     """
-    choices = set_choices(hands)
-    runs = run_cards(choices.rest)
-    owner = choices.owner
-    left = cards.points(choices.rest & ~runs)
-    layable = cards.points(_layable(choices.sets, runs, maybe[owner]))
-    return _best(owner, choices.sets, runs, left.astype(np.int64) * 512 + layable)
+    owner, sets, rest = set_choices(hands)
+    runs = run_cards(rest)
+    rows = _cheapest(owner, cards.points(rest & ~runs))
+    owner, sets, runs = owner[rows], sets[rows], runs[rows]
+    if len(rows) > len(hands):
+        layable = cards.points(_layable(sets, runs, maybe[owner]))
+        rows = _best(owner, layable, sets, runs)
+        sets, runs = sets[rows], runs[rows]
+    return sets, runs
 
 
 def gin_arrangement(hands: Sets) -> tuple[Sets, Sets]:
@@ -282,40 +308,46 @@ def lay_off(defenders: Sets, knocker_sets: Sets, knocker_runs: Sets) -> Defence:
 
     Among equals the fewest cards are laid off, then the least sorted list of melds decides.
     """
-    choices = set_choices(defenders)
-    owner, sets, rest = choices
-    given = np.zeros_like(sets)
+    owner, sets, rest = set_choices(defenders)
+    given = np.zeros(len(owner), dtype=np.uint64)
     # A fourth card may go on a set or stay for a run: both ways, card by card.
     fourths = fourth_cards(knocker_sets)[owner] & rest
     while np.count_nonzero(fourths):
-        low = fourths & (~fourths + _U1)
+        low = fourths & -fourths
         extra = low.nonzero()[0]
         source = np.concatenate([np.arange(len(owner)), extra])
         card = np.concatenate([np.zeros_like(low), low[extra]])
         fourths = (fourths ^ low)[source]
         owner, sets = owner[source], sets[source]
         rest, given = rest[source] & ~card, given[source] | card
-    order = np.argsort(owner, kind="stable")
-    owner, sets, rest, given = owner[order], sets[order], rest[order], given[order]
+        order = np.argsort(owner, kind="stable")
+        owner, sets, rest = owner[order], sets[order], rest[order]
+        given, fourths = given[order], fourths[order]
     runs = run_cards(rest)
     layoffs = given | (_chains(knocker_runs[owner], rest) & ~runs)
     left = rest & ~runs & ~layoffs
     cost = cards.points(left).astype(np.int64) * 64 + np.bitwise_count(layoffs)
-    sets, runs, layoffs, left = _best(owner, sets, runs, cost, layoffs, left)
-    return Defence(sets, runs, layoffs, left)
+    rows = _best(owner, cost, sets, runs)
+    return Defence(sets[rows], runs[rows], layoffs[rows], left[rows])
+
+
+def _cheapest(owner: NDArray[np.intp], cost: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Each owner's rows of least cost; owners are 0..n-1 ascending, none missing."""
+    least = np.minimum.reduceat(cost, _starts(owner))
+    cheapest: NDArray[np.bool_] = cost == least[owner]
+    return cheapest.nonzero()[0]
 
 
 def _best(
-    owner: NDArray[np.intp], sets: Sets, runs: Sets, cost: NDArray[np.int64], *more: Sets
-) -> tuple[Sets, ...]:
+    owner: NDArray[np.intp], cost: NDArray[np.integer[Any]], sets: Sets, runs: Sets
+) -> NDArray[np.intp]:
     """Each owner's row of least cost; among equals that of the least sorted list of melds."""
-    least = np.minimum.reduceat(cost, _starts(owner))
-    rows = (cost == least[owner]).nonzero()[0]
-    if len(rows) > len(least):
+    rows = _cheapest(owner, cost)
+    if len(rows) > owner[-1] + 1:
         keys = _meld_keys(sets[rows], runs[rows])
         rows = rows[np.lexsort((*keys, owner[rows]))]
         rows = rows[_starts(owner[rows])]
-    return tuple(column[rows] for column in (sets, runs, *more))
+    return rows
 
 
 def split(sets: int, runs: int) -> list[int]:
@@ -352,7 +384,7 @@ def _meld_keys(sets: Sets, runs: Sets) -> tuple[NDArray[np.uint64], ...]:
     sets, runs = sets.copy(), runs.copy()
     for _ in range(3):
         every = sets | runs
-        low = every & (~every + _U1)
+        low = every & -every
         rank_column = _fold_ranks(low) * _RANK_OF_EVERY_SUIT
         in_set = (sets & low) != 0
         block = runs & ~(runs + low)  # the run of ones that starts at low
@@ -370,7 +402,7 @@ def _meld_keys(sets: Sets, runs: Sets) -> tuple[NDArray[np.uint64], ...]:
 def _meld_key(meld: Sets) -> NDArray[np.uint64]:
     key = np.zeros_like(meld)
     for _ in range(5):
-        low = meld & (~meld + _U1)
+        low = meld & -meld
         digit = np.bitwise_count(low - _U1).astype(np.uint64) + _U1  # 1..61
         key = (key << np.uint64(6)) | np.where(low != 0, digit, np.uint64(0))
         meld = meld ^ low

@@ -8,7 +8,10 @@ in the stock, the rules. It never sees the other hand, the stock's order, or wha
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +92,39 @@ SIZE = LAYOUT[SCALARS[-1]].stop
 _WORD = 64
 _FIRST_FLAG = LAYOUT[FLAGS[0]].start
 _FIRST_SCALAR = LAYOUT[SCALARS[0]].start
-_PHASE_FLAGS = np.array([1 << p for p in range(engine.OVER)] + [0], dtype=np.uint64)
+_DEADWOOD_AFTER = LAYOUT["deadwood_after"]
+_LANE_BITS = ("to_move", "is_dealer", "drawn_from_pile", "upcard_doubles")
+
+
+def _lane_flags() -> NDArray[np.uint64]:
+    """FLAGS that differ between lanes, by phase + 8 x the four of _LANE_BITS: uint64 [128]."""
+    table = np.zeros(128, dtype=np.uint64)
+    for index in range(128):
+        phase, bits = index % 8, index // 8
+        names = [name for n, name in enumerate(_LANE_BITS) if bits >> n & 1]
+        table[index] = sum(1 << FLAGS.index(name) for name in names)
+        if phase != engine.OVER:
+            table[index] |= np.uint64(1 << phase)
+    return table
+
+
+_LANE_FLAGS = _lane_flags()
+_BIG_GIN, _SPADE_KNOCK, _TIE, _LAST_DISCARD, _OPEN = (
+    1 << FLAGS.index(name)
+    for name in (
+        "big_gin_played",
+        "spade_knock_doubles",
+        "tie_draws",
+        "last_discard_may_knock",
+        "upcard_open",
+    )
+)
 _SET_OR_NONE = np.append(cards.BIT, np.zeros(256 - cards.NUM_CARDS, dtype=np.uint64))
 _PACKED_OR_NONE = cards.pack(_SET_OR_NONE)
 _SHIFTS = [np.array(n, dtype=np.uint64) for n in range(_WORD)]
+# The same tables for one lane, in Python's numbers.
+_ONE_PACKED_OR_NONE = _PACKED_OR_NONE.tolist()
+_ONE_LANE_FLAGS = _LANE_FLAGS.tolist()
 
 
 @dataclass(slots=True)
@@ -132,11 +164,16 @@ class View:
     """Discards so far by both, [B]."""
     knock_limit: NDArray[np.uint8]
     """[B]."""
-    upcard_factor: NDArray[np.int16]
-    """2 where the first upcard doubles the hand, else 1, [B]."""
+    upcard_doubles: NDArray[np.bool_]
+    """Whether the first upcard doubles what the hand scores, [B]."""
 
     def __len__(self) -> int:
         return len(self.phase)
+
+    def item(self) -> Any:
+        """The only lane's values as Python's numbers, under the same names."""
+        columns = (getattr(self, name).item() for name in _COLUMNS)
+        return View(self.rules, *columns)
 
     @property
     def pile(self) -> NDArray[np.uint64]:
@@ -157,6 +194,9 @@ class View:
     def upcard_set(self) -> NDArray[np.uint64]:
         """``upcard`` as a card set."""
         return _SET_OR_NONE.take(self.upcard)
+
+
+_COLUMNS = tuple(field.name for field in dataclasses.fields(View))[1:]
 
 
 def view(state: State, seats: NDArray[np.intp] | None = None) -> View:
@@ -191,101 +231,140 @@ def view(state: State, seats: NDArray[np.intp] | None = None) -> View:
         stock_left=state.stock_left,
         turn=state.turn,
         knock_limit=state.knock_limit,
-        upcard_factor=engine.upcard_factor(state, lanes),
+        upcard_doubles=engine.upcard_doubles(state, lanes),
     )
 
 
 def encode(known: View) -> NDArray[np.uint8]:
     """The view as numbers, uint8 [B, SIZE], laid out as LAYOUT says."""
-    # All that is 0 or 1 becomes one string of bits, which numpy unpacks faster than any copy.
-    out = np.unpackbits(_bit_string(known).view(np.uint8), axis=None, bitorder="little")
-    out = out.reshape(-1, SIZE)
-    throws = (engine.DISCARDING.take(known.phase) & known.to_move).nonzero()[0]
-    if len(throws):
-        after = melds.deadwood_after_discard(known.hand[throws]) + np.uint8(1)
-        after *= after <= melds.NOT_HELD
-        out[throws, LAYOUT["deadwood_after"]] = after
-    _write_scalars(known, out[:, _FIRST_SCALAR:])
+    return _encode_one(known) if len(known) == 1 else _encode(known)
+
+
+def _encode(known: View) -> NDArray[np.uint8]:
+    discarding = engine.DISCARDING.take(known.phase)
+    throwing = discarding & known.to_move
+    deadwood = np.empty(len(known), dtype=np.uint8)
+    waits, throws = (~throwing).nonzero()[0], throwing.nonzero()[0]
+    deadwood[waits] = melds.deadwood(known.hand[waits])
+    deadwood[throws], after = melds.deadwood_and_after_discard(known.hand[throws])
+    out = _bits(known)
+    out[throws, _DEADWOOD_AFTER] = _one_more(after)
+    rows = np.empty((len(SCALARS), len(known)), dtype=np.uint8)
+    scalars = _scalars(known, deadwood, discarding ^ throwing, np.bitwise_count)
+    for row, values in zip(rows, scalars, strict=True):
+        row[:] = values
+    out[:, _FIRST_SCALAR:] = rows.T
     return out
 
 
-def _bit_string(known: View) -> NDArray[np.uint64]:
-    """BIT_PLANES and FLAGS bit by bit, then zeros up to SIZE bits: uint64 [B, SIZE / 64]."""
-    out = np.empty((len(known), SIZE // _WORD), dtype=np.uint64)
-    parts = [*((cards.NUM_CARDS, plane) for plane in _packed_planes(known))]
-    parts.append((len(FLAGS), _flags(known)))
-    word, filled, column = np.uint64(0), 0, 0
-    for width, part in parts:
-        word = part << _SHIFTS[filled] | word if filled else part
-        filled += width
-        if filled >= _WORD:
-            out[:, column] = word
-            column += 1
-            filled -= _WORD
-            word = part >> _SHIFTS[width - filled] if filled else np.uint64(0)
-    out[:, column:] = 0
+def _encode_one(known: View) -> NDArray[np.uint8]:
+    """:func:`encode` for one lane: a single game is twice as quick without arrays of one."""
+    one = known.item()
+    out = _one_lanes_bits(one)
+    discarding = engine.DISCARDING.item(one.phase)
+    if discarding and one.to_move:
+        deadwood, after = melds.deadwood_and_after_discard(known.hand)
+        out[:, _DEADWOOD_AFTER] = _one_more(after)
+    else:
+        deadwood = melds.deadwood(known.hand)
+    draws = discarding and not one.to_move
+    out[0, _FIRST_SCALAR:] = _scalars(one, deadwood.item(), draws, int.bit_count)
     return out
 
 
-def _packed_planes(known: View) -> tuple[NDArray[np.uint64], ...]:
-    """BIT_PLANES in order, bit i for card id i, uint64 [B] each."""
-    hand, seen, opponent_known = (
-        cards.pack(known.hand),
-        cards.pack(known.seen),
-        cards.pack(known.opponent_known),
-    )
-    upcard = _PACKED_OR_NONE.take(known.upcard)
-    recent = known.opponent_recent.view(np.uint8)
+def _one_more(after: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """1 + deadwood, 0 for cards not held, in place."""
+    after += np.uint8(1)
+    after *= (after <= melds.NOT_HELD).view(np.uint8)
+    return after
+
+
+# What an entry means is written once, for arrays of lanes and for one lane's plain numbers alike.
+
+
+def _planes(known: Any, pack: Callable[[Any], Any], packed_card: Callable[[Any], Any]) -> Any:
+    """BIT_PLANES in order, bit i for card id i."""
+    hand, seen, opponent_known = pack(known.hand), pack(known.seen), pack(known.opponent_known)
+    upcard, recent = packed_card(known.upcard), known.opponent_recent
     return (
         hand,
-        _PACKED_OR_NONE.take(known.drawn),
+        packed_card(known.drawn),
         upcard,
         seen & ~(hand | opponent_known | upcard),
         opponent_known,
         seen & hand,
-        cards.pack(known.own_discards),
-        cards.pack(known.opponent_discards),
-        cards.pack(known.opponent_refused),
-        *(_PACKED_OR_NONE.take(recent[nth::4]) for nth in range(3)),
+        pack(known.own_discards),
+        pack(known.opponent_discards),
+        pack(known.opponent_refused),
+        *(packed_card(recent >> 8 * nth & 255) for nth in range(3)),
     )
 
 
-def _flags(known: View) -> NDArray[np.uint64]:
-    """FLAGS as bits from the lowest up, uint64 [B]."""
-    rules = known.rules
-    fixed = 0
-    for name, value in (
-        ("big_gin_played", rules.big_gin_bonus is not None),
-        ("spade_knock_doubles", rules.spade_knock_doubles),
-        ("tie_draws", rules.tie == "draw"),
-        ("last_discard_may_knock", rules.last_discard == "may_knock"),
-        ("upcard_open", rules.first_upcard == "open"),
-    ):
-        fixed |= value << FLAGS.index(name)
-    flags = _PHASE_FLAGS.take(known.phase) | np.uint64(fixed)
-    for name, values in (
-        ("to_move", known.to_move),
-        ("is_dealer", known.is_dealer),
-        ("upcard_doubles", known.upcard_factor == 2),
-        ("drawn_from_pile", (known.drawn_set & known.seen) != 0),
-    ):
-        flags |= values.astype(np.uint64) << _SHIFTS[FLAGS.index(name)]
-    return flags
+def _lane_flags_index(known: Any, planes: Any) -> Any:
+    """Where in _LANE_FLAGS a lane's flags are."""
+    drawn_from_pile = planes[1] & planes[5] != 0
+    bits = known.to_move + 2 * known.is_dealer + 4 * drawn_from_pile + 8 * known.upcard_doubles
+    return known.phase + 8 * bits
 
 
-def _write_scalars(known: View, out: NDArray[np.uint8]) -> None:
-    """SCALARS into the columns of ``out``, uint8 [B, len(SCALARS)]."""
+def _fixed_flags(rules: Rules) -> int:
+    """FLAGS that the rules alone decide, as bits."""
+    return (
+        _BIG_GIN * (rules.big_gin_bonus is not None)
+        | _SPADE_KNOCK * rules.spade_knock_doubles
+        | _TIE * (rules.tie == "draw")
+        | _LAST_DISCARD * (rules.last_discard == "may_knock")
+        | _OPEN * (rules.first_upcard == "open")
+    )
+
+
+def _scalars(known: Any, deadwood: Any, opponent_draws: Any, count: Callable[[Any], Any]) -> Any:
+    """SCALARS in order; ``opponent_draws``: the other has drawn a card and not thrown one yet."""
     rules = known.rules
-    others = np.bitwise_count(known.opponent_known)
-    drawing = engine.DISCARDING.take(known.phase) & ~known.to_move
-    pile = known.pile
-    out[:, 0] = known.stock_left
-    out[:, 1] = known.stock_left - rules.stock_floor
-    out[:, 2] = known.turn
-    out[:, 3] = np.uint8(rules.turn_limit) - known.turn
-    out[:, 4] = melds.deadwood(known.hand)
-    out[:, 5] = known.knock_limit
-    out[:, 6] = np.bitwise_count(pile)
-    out[:, 7] = np.uint8(rules.hand_size) + drawing - others
-    bonuses = (rules.gin_bonus, rules.undercut_bonus, rules.big_gin_bonus or 0)
-    out[:, 8:] = [*(min(bonus, 255) for bonus in bonuses), rules.stock_floor]
+    return (
+        known.stock_left,
+        known.stock_left - rules.stock_floor,
+        known.turn,
+        rules.turn_limit - known.turn,
+        deadwood,
+        known.knock_limit,
+        count(known.pile),
+        rules.hand_size + opponent_draws - count(known.opponent_known),
+        min(rules.gin_bonus, 255),
+        min(rules.undercut_bonus, 255),
+        min(rules.big_gin_bonus or 0, 255),
+        rules.stock_floor,
+    )
+
+
+def _one_lanes_bits(one: Any) -> NDArray[np.uint8]:
+    """BIT_PLANES and FLAGS, then zeros, of one lane: uint8 [1, SIZE]."""
+    planes = _planes(one, cards.pack_one, _ONE_PACKED_OR_NONE.__getitem__)
+    flags = _ONE_LANE_FLAGS[_lane_flags_index(one, planes)] | _fixed_flags(one.rules)
+    string = flags << _FIRST_FLAG
+    for number, plane in enumerate(planes):
+        string |= plane << number * cards.NUM_CARDS
+    bits = np.frombuffer(string.to_bytes(SIZE // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(bits, bitorder="little").reshape(1, SIZE)
+
+
+def _bits(known: View) -> NDArray[np.uint8]:
+    """The same of many lanes, as one string of bits, which numpy unpacks in one go."""
+    words = np.empty((SIZE // _WORD, len(known)), dtype=np.uint64)
+    planes = _planes(known, cards.pack, _PACKED_OR_NONE.take)
+    flags = _LANE_FLAGS[_lane_flags_index(known, planes)] | np.uint64(_fixed_flags(known.rules))
+    parts = [*((cards.NUM_CARDS, plane) for plane in planes), (len(FLAGS), flags)]
+    end = 0
+    for width, part in parts:
+        column, start = divmod(end, _WORD)
+        end += width
+        word = words[column]
+        if start:
+            word |= part << _SHIFTS[start]
+        else:
+            word[:] = part
+        if start + width > _WORD:
+            np.right_shift(part, _SHIFTS[_WORD - start], out=words[column + 1])
+    words[column + 1 :] = 0
+    strings = np.ascontiguousarray(words.T).view(np.uint8).reshape(-1)
+    return np.unpackbits(strings, bitorder="little").reshape(-1, SIZE)

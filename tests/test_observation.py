@@ -50,7 +50,7 @@ def choose_some(state: State, rng: np.random.Generator) -> np.ndarray:
 def test_the_table_in_the_docs_is_the_layout() -> None:
     text = (Path(__file__).parent.parent / "docs" / "OBSERVATION.md").read_text()
     found = {}
-    for first, last, name in re.findall(r"^\| (\d+)(?:–(\d+))? \| `(\w+)` \|", text, re.MULTILINE):
+    for first, last, name in re.findall(r"^\| (\d+)(?:-(\d+))? \| `(\w+)` \|", text, re.MULTILINE):
         found[name] = slice(int(first), int(last or first) + 1)
     assert found == LAYOUT
     assert f"One `uint8` array of {SIZE} entries, `{observation.LAYOUT_VERSION}`" in text
