@@ -35,8 +35,9 @@ _SHIFT = np.array(10, dtype=np.uint8)
 
 def run_cards(sets: Sets) -> Sets:
     """The cards of each set that stand in a block of three or more of one suit."""
-    first: Sets = sets & (sets >> _U1) & (sets >> _U2)
-    return first | (first << _U1) | (first << _U2)
+    first = sets & (sets >> _U1) & (sets >> _U2)
+    whole: Sets = first | (first << _U1) | (first << _U2)
+    return whole
 
 
 def meldable_cards(sets: Sets) -> Sets:

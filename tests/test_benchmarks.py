@@ -41,7 +41,7 @@ def test_engine_benchmark_writes_its_figures(tmp_path: Path) -> None:
         assert list(figures["ratios"][ratio]) == ["1", "16"]
         missing = [value is None for value in figures["ratios"][ratio].values()]
         assert missing == [rates[peer] is None] * 2
-    assert set(figures["ratios"]) == {*peers, "pettingzoo/openspiel"}
+    assert set(figures["ratios"]) == {*peers, "pettingzoo/openspiel", "pettingzoo/openspiel_plain"}
     assert figures["least_deadwood_hands_per_second"] > 0
     assert 0 < figures["state_bytes_per_lane"] < 1_024
 
