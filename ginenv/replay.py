@@ -4,7 +4,8 @@ A record is one line of JSON (``ginenv-game/1``, docs/REPLAYS.md). Rules, dealer
 determine all else; result and scores are there to read, and to check the re-run against. This
 version records hands played singly: one hand in a record, ``final`` null.
 
-``python -m ginenv.replay FILE`` checks every line of a file, ``--show N`` prints its N-th game.
+``python -m ginenv.replay FILE`` checks every line of a file and prints its first game move by move,
+or with ``--show N`` its N-th.
 """
 
 from __future__ import annotations
@@ -286,15 +287,18 @@ def _count(number: int, word: str) -> str:
 
 
 def run(path: str, shown: int | None) -> None:
-    """Check a file and print the summary; print game ``shown`` (1 for the first) move by move."""
+    """Check a file, then print game ``shown`` move by move (None: the first, if any) and the count."""
     games = hands = 0
+    chosen = None
     for games, made in enumerate(read(path), start=1):
         hands += len(made["hands"])
-        if games == shown:
-            for text in show(made):
-                print(text)
-    if shown is not None and not 1 <= shown <= games:
+        if games == (1 if shown is None else shown):
+            chosen = made
+    if shown is not None and not 0 <= shown <= games:
         raise ReplayError(f"--show {shown}: {path} has {_count(games, 'game')}")
+    if chosen is not None:
+        for text in show(chosen):
+            print(text)
     print(f"{_count(games, 'game')}, {_count(hands, 'hand')}: re-run to the same result")
 
 
@@ -307,7 +311,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code: 0, or 2 after an error in one line on stderr."""
     parser = argparse.ArgumentParser(prog="python -m ginenv.replay", description=__doc__)
     parser.add_argument("file", help="recorded games, one a line")
-    parser.add_argument("--show", type=int, metavar="N", help="print game N move by move")
+    parser.add_argument(
+        "--show", type=int, metavar="N", help="which game to print (default the first, 0 for none)"
+    )
     chosen = parser.parse_args(arguments)
     try:
         run(chosen.file, chosen.show)

@@ -311,8 +311,12 @@ def test_the_command_counts_what_it_re_ran(
 ) -> None:
     path = tmp_path / "games.jsonl"
     path.write_text(f"{good()}\n{good()}\n", encoding="utf-8")
-    assert replay.main([str(path)]) == 0
+    assert replay.main([str(path), "--show", "0"]) == 0
     assert capsys.readouterr().out == "2 games, 2 hands: re-run to the same result\n"
+    assert replay.main([str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Hand 1: ")
+    assert shown.endswith("\n2 games, 2 hands: re-run to the same result\n")
 
 
 def test_the_command_shows_a_game_move_by_move(
@@ -349,7 +353,7 @@ def test_errors_of_the_command_are_one_line_and_code_2(
         ([str(tmp_path / "none.jsonl")], "none.jsonl: No such file"),
         ([str(tmp_path)], f"{tmp_path}: Is a directory"),
         ([str(one), "--show", "2"], "--show 2: .*one.jsonl has 1 game"),
-        ([str(one), "--show", "0"], "--show 0: "),
+        ([str(one), "--show", "-1"], "--show -1: "),
     ):
         assert replay.main(arguments) == 2
         captured = capsys.readouterr()
