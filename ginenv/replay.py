@@ -287,7 +287,7 @@ def _count(number: int, word: str) -> str:
 
 
 def run(path: str, shown: int | None) -> None:
-    """Check a file, then print game ``shown`` move by move (None: the first, if any) and the count."""
+    """Check a file; print game ``shown`` move by move (None: the first there is), and the count."""
     games = hands = 0
     chosen = None
     for games, made in enumerate(read(path), start=1):
