@@ -119,11 +119,14 @@ def points(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
     Exact for up to 255 points, so for any 25 cards.
     """
-    return suit_sum(_SUIT_POINTS, sets)
+    return suit_sum(_SUIT_POINTS, np.ascontiguousarray(sets, dtype=np.uint64))
 
 
 def suit_sum(table: NDArray[np.uint8], sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Sum over the suits of ``table[suit's 13 bits]``, uint64 [B] -> uint8 [B] (modulo 256)."""
+    """Sum over the suits of ``table[suit's 13 bits]``, uint64 [B] -> uint8 [B] (modulo 256).
+
+    ``sets`` must lie side by side in memory.
+    """
     parts = table.take(sets.view(np.uint16), mode="clip").view(np.uint32)
     # One multiplication adds the four bytes up into the top one.
     parts *= _SUM_BYTES
@@ -156,7 +159,7 @@ def pack_one(card_set: int) -> int:
 
 
 def bits(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """1 for each card of a set, by card id: uint64 [B] (contiguous) -> uint8 [B, 52]."""
-    unpacked = np.unpackbits(sets.view(np.uint8), bitorder="little")
+    """1 for each card of a set, by card id: uint64 [B] -> uint8 [B, 52]."""
+    unpacked = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), bitorder="little")
     by_suit = unpacked.reshape(-1, NUM_SUITS, 16)[:, :, :NUM_RANKS]
     return by_suit.reshape(-1, NUM_CARDS)

@@ -136,6 +136,7 @@ def set_choices(hands: Sets) -> Choices:
 
 def deadwood(hands: Sets) -> NDArray[np.uint8]:
     """Least deadwood of hands of up to 11 cards, uint64 [B] -> uint8 [B]."""
+    hands = np.ascontiguousarray(hands, dtype=np.uint64)
     least = cards.suit_sum(_LEFT, hands)
     for who, rests in _shown(hands):
         left = cards.suit_sum(_LEFT, rests.reshape(-1)).reshape(rests.shape)
@@ -210,6 +211,7 @@ def _starts(owner: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def deadwood_and_after_discard(hands: Sets) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """:func:`deadwood` and :func:`deadwood_after_discard` at once."""
+    hands = np.ascontiguousarray(hands, dtype=np.uint64)
     least, after = _in_runs(hands)
     for who, rests in _shown(hands):
         left, table = _in_runs(rests.reshape(-1))

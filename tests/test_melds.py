@@ -269,3 +269,16 @@ def test_knocks_end_the_hand_in_the_engine_as_in_the_reference(limit: int) -> No
         assert engine.result(state, lane) == hand.result(), " ".join(map(reference.name, deck))
         kinds.add(hand.result()["kind"])
     assert kinds == ({"gin", "knock", "undercut"} if limit else {"gin"})
+
+
+def test_hands_may_lie_apart_in_memory_or_be_plain_numbers() -> None:
+    rows = [[cards.parse("Ac 2c 3c Kd"), 0], [cards.parse("9s 9h"), 0]]
+    pairs = np.array(rows, dtype=np.uint64)
+    assert melds.deadwood(pairs[:, 0]).tolist() == [10, 18]
+    assert melds.deadwood([int(hand) for hand in pairs[:, 0]]).tolist() == [10, 18]
+    after = melds.deadwood_after_discard(pairs[:, 0])
+    assert after[0, cards.parse_card("Kd")] == 0
+    assert after[1, cards.parse_card("9s")] == 9
+    assert cards.points(pairs[:, 0]).tolist() == [16, 18]
+    assert cards.bits(pairs[:, 0]).sum(axis=1).tolist() == [4, 2]
+    assert melds.deadwood(np.array([], dtype=np.uint64)).tolist() == []
