@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json as json_module
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -19,6 +20,7 @@ from jsonargparse import ArgumentParser, Namespace
 from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -40,7 +42,10 @@ def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
     parser.add_argument("--deals", type=int, default=1000, help="deals, each played twice")
     parser.add_argument("--rules", type=str, default="classic", help="name of a preset")
     parser.add_argument(
-        "--rule_fields", type=dict[str, Any], default={}, help="rules that differ, as a mapping"
+        "--rule_fields",
+        type=dict[str, Any],
+        default={},
+        help="rules that differ from the preset: '{knock_limit: 5}'",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the decks and of all choices")
     parser.add_argument("--json", type=str | None, default=None, help="write the figures there")
@@ -52,9 +57,7 @@ def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
         parser.error(f"deals={options.deals}: an interval needs at least 2")
     if options.seed < 0:
         parser.error(f"seed={options.seed}: must be 0 or more")
-    for name in ("json", "replays"):
-        if options[name] and not Path(options[name]).resolve().parent.is_dir():
-            parser.error(f"{name}={options[name]}: there is no such folder")
+    _check_targets(parser, options)
     try:
         rules = preset(options.rules, **options.rule_fields)
     except ValueError as error:
@@ -64,11 +67,31 @@ def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
     return options, rules
 
 
+def _check_targets(parser: ArgumentParser, options: Namespace) -> None:
+    """Files that can't be written are an error before anything is played."""
+    targets = [(name, options[name]) for name in ("json", "replays") if options[name]]
+    for name, target in targets:
+        path = Path(target).resolve()
+        if path.is_dir():
+            parser.error(f"{name}={target}: is a folder")
+        if not path.parent.is_dir():
+            parser.error(f"{name}={target}: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            parser.error(f"{name}={target}: cannot write to {path.parent}")
+    if len({Path(target).resolve() for _, target in targets}) < len(targets):
+        parser.error(f"json and replays are the same file, {options.json}")
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the command; 0, or 2 where an agent can't be had or does not fit the rules."""
     options, rules = parse_args(args)
     console = Console()
     warnings.showwarning = _show_warning
+    if any(name not in agents.AGENTS for name in options.agents):
+        import torch
+
+        # On a busy machine two threads can be far slower than one.
+        torch.set_num_threads(1)
     try:
         loaded = {name: agents.load(name, rules) for name in dict.fromkeys(options.agents)}
     except ValueError as error:
@@ -86,7 +109,7 @@ def main(args: list[str] | None = None) -> int:
         transient=True,
     ) as progress:
         for a, b in itertools.combinations(options.agents, 2):
-            task = progress.add_task(f"{a} v {b}", total=2 * options.deals)
+            task = progress.add_task(escape(f"{a} v {b}"), total=2 * options.deals)
             pairs.append(
                 arena.compare(
                     rules,
@@ -105,11 +128,15 @@ def main(args: list[str] | None = None) -> int:
         "seed": options.seed,
         "pairs": pairs,
     }
-    if options.json:
-        write_atomically(Path(options.json), json_module.dumps(figures, indent=1) + "\n")
-    if options.replays:
-        records = (replay.record(rules, players, [hand]) for players, hand in played)
-        replay.write(options.replays, records)
+    try:
+        if options.json:
+            write_atomically(Path(options.json), json_module.dumps(figures, indent=1) + "\n")
+        if options.replays:
+            records = (replay.record(rules, players, [hand]) for players, hand in played)
+            replay.write(options.replays, records)
+    except OSError as error:
+        print(f"evaluate.py: error: {error}", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -135,23 +162,25 @@ def _recorder(names: tuple[str, str], played: list[Played]) -> arena.Recorder:
 
 def _print(console: Console, pairs: list[dict[str, Any]]) -> None:
     figures = Table(box=SIMPLE_HEAD, title="Each deal twice, seats swapped; 95 % intervals")
-    rates = Table(box=SIMPLE_HEAD, title="A / B, in % of all hands")
+    rates = Table(box=SIMPLE_HEAD, title="Of A / of B, in % of all hands")
     for table, headings in (
         (figures, ("A", "B", "hands", "points a hand", "A wins")),
-        (rates, ("gin", "knock", "undercut", "dead", "turns", "illegal", "hands/s")),
+        (rates, ("", "gin", "knock", "undercut made", "dead", "turns", "illegal", "hands/s")),
     ):
         for heading in headings:
-            table.add_column(heading, justify="left" if heading in "AB" else "right")
-    for pair in pairs:
+            left = heading in ("A", "B", "")
+            table.add_column(heading, justify="left" if left else "right", overflow="fold")
+    for number, pair in enumerate(pairs, start=1):
         points, wins, shares = pair["points_per_hand"], pair["win_rate"], pair["rates"]
         figures.add_row(
-            pair["a"],
-            pair["b"],
+            f"{number}. {escape(pair['a'])}",
+            escape(pair["b"]),
             f"{pair['hands']:,}",
             f"{points['mean']:+.2f} ± {points['high'] - points['mean']:.2f}",
             f"{wins['mean']:.1%} ({wins['low']:.1%} to {wins['high']:.1%})",
         )
         rates.add_row(
+            f"{number}.",
             *(
                 f"{100 * shares['a'][kind]:.1f} / {100 * shares['b'][kind]:.1f}"
                 for kind in ("gin", "knock", "undercut_made")

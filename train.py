@@ -9,6 +9,7 @@ a run that was stopped goes on from its last snapshot.
 from __future__ import annotations
 
 import io
+import pickle
 import shlex
 import signal
 import sys
@@ -30,15 +31,34 @@ OPPONENTS = ("random", "simple")
 MAY_CHANGE = ("decisions", "threads", "evaluate_every", "evaluate_deals", "snapshot_seconds")
 """Settings that a resumed run may have anew."""
 
+_DAMAGE = (
+    OSError,
+    yaml.YAMLError,
+    pickle.UnpicklingError,
+    RuntimeError,
+    EOFError,
+    KeyError,
+    TypeError,
+)
 
-def parse_args(args: list[str] | None = None) -> tuple[PPOConfig, bool]:
-    """Settings and whether to resume. A fault ends the program with status 2 and one message."""
+
+def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
+    """Settings and whether to resume. A fault ends the program with status 2 and one message.
+
+    A run that goes on has the settings that it was started with, but for those given anew.
+    """
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
     parser = ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--config", action="config", help="YAML file with any of the settings")
     parser.add_argument("--resume", action="store_true", help="go on from the last snapshot")
     parser.add_class_arguments(PPOConfig)
     options = parser.parse_args(args)
+    folder = Path("runs") / options.name
+    if options.resume:
+        if not (folder / "state.pt").is_file():
+            parser.error(f"resume: there is no snapshot in {folder}")
+        options = parser.parse_args(["--config", str(folder / "config.yaml"), *args])
+        options.name = folder.name
     fields = options.as_dict()
     fields.pop("config", None)
     resume = fields.pop("resume")
@@ -46,9 +66,6 @@ def parse_args(args: list[str] | None = None) -> tuple[PPOConfig, bool]:
         config = PPOConfig(**_instantiate(fields))
     except ValueError as error:
         parser.error(str(error))
-    folder = Path("runs") / config.name
-    if resume and not (folder / "state.pt").is_file():
-        parser.error(f"resume: there is no snapshot in {folder}")
     if not resume and (folder / "state.pt").exists():
         parser.error(f"{folder} holds a run: go on with --resume, or choose another --name")
     return config, resume
@@ -70,7 +87,7 @@ class Run:
         from agents.ppo import Trainer
 
         self.config = config
-        self.command = command
+        self.commands = [command]
         self.folder = Path("runs") / config.name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.trainer = Trainer(config)
@@ -80,7 +97,10 @@ class Run:
         if resume:
             self._restore()
         self._write_text("config.yaml", yaml.safe_dump(asdict(config), sort_keys=False))
-        self.writer = SummaryWriter(str(self.folder), purge_step=self.trainer.decisions)
+        # What an earlier part logged after its last snapshot is done again; purging starts at the
+        # step it is given, and the snapshot's own figures stay.
+        purge = self.trainer.decisions + 1 if resume else None
+        self.writer = SummaryWriter(str(self.folder), purge_step=purge)
 
     @property
     def seconds(self) -> float:
@@ -102,7 +122,7 @@ class Run:
                     self.snapshot()
                     last_snapshot = time.monotonic()
         self.snapshot()
-        if stop:
+        if stop and not self.trainer.done:
             print(f"stopped at {self.trainer.decisions:,} decisions; go on with --resume")
             return 128 + stop[0]
         return 0
@@ -163,7 +183,7 @@ class Run:
         header = {
             "rules": self.trainer.rules.to_dict(),
             "decisions": self.trainer.decisions,
-            "command": self.command,
+            "commands": self.commands,
             "seconds": round(self.seconds),
         }
         path = self.folder / "policy.safetensors"
@@ -172,6 +192,7 @@ class Run:
             "trainer": self.trainer.state_dict(),
             "seconds": self.seconds,
             "evaluated_at": self.evaluated_at,
+            "commands": self.commands,
         }
         buffer = io.BytesIO()
         torch.save(state, buffer)
@@ -179,19 +200,35 @@ class Run:
         self.writer.flush()
 
     def _restore(self) -> None:
+        """Go on from the snapshot. Raises ValueError if it is damaged or the settings differ."""
         import torch
 
-        saved = yaml.safe_load((self.folder / "config.yaml").read_text())
-        for name, value in asdict(self.config).items():
-            if name not in MAY_CHANGE and saved.get(name) != value:
-                raise ValueError(
-                    f"{name}={value}: the run in {self.folder} has {saved.get(name)}, and only "
-                    f"{', '.join(MAY_CHANGE)} may change when it goes on"
-                )
-        state = torch.load(self.folder / "state.pt", weights_only=True)
-        self.trainer.load_state_dict(state["trainer"])
-        self.seconds_before = state["seconds"]
-        self.evaluated_at = state["evaluated_at"]
+        try:
+            saved = yaml.safe_load((self.folder / "config.yaml").read_text())
+            state = torch.load(self.folder / "state.pt", weights_only=True)
+            changed = [
+                name
+                for name, value in asdict(self.config).items()
+                if saved[name] != value and name not in (*MAY_CHANGE, "name")
+            ]
+            if not changed:
+                self.trainer.load_state_dict(state["trainer"])
+                self.seconds_before = state["seconds"]
+                self.evaluated_at = state["evaluated_at"]
+                self.commands = [*state["commands"], *self.commands]
+        except _DAMAGE as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ValueError(f"{self.folder}: damaged snapshot ({reason})") from None
+        for name in changed:
+            raise ValueError(
+                f"{name}={getattr(self.config, name)}: the run in {self.folder} has "
+                f"{saved[name]}, and only {', '.join(MAY_CHANGE)} may change when it goes on"
+            )
+        if saved["decisions"] != self.config.decisions:
+            print(
+                f"decisions={self.config.decisions} instead of {saved['decisions']}: temperature, "
+                "learning rate and magnet follow the new total from here on"
+            )
 
     def _write_text(self, name: str, text: str) -> None:
         from agents.files import write_atomically
@@ -229,13 +266,13 @@ def _progress(config: PPOConfig) -> Iterator[Any]:
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     given = sys.argv[1:] if args is None else args
-    config, resume = parse_args(args)
+    config, resume = parse_args(given)
     try:
         run = Run(config, resume, f"python train.py {shlex.join(given)}")
-    except ValueError as error:
+        status = run.train()
+    except (ValueError, OSError) as error:
         print(f"train.py: error: {error}", file=sys.stderr)
         return 2
-    status = run.train()
     run.writer.close()
     if status == 0:
         print(f"policy: {run.folder / 'policy.safetensors'}")

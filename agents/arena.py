@@ -161,7 +161,10 @@ def _summary(state: State, seat_of_a: NDArray[np.intp], illegal: NDArray[np.int6
 
 
 def mean_interval(samples: NDArray[np.float64]) -> dict[str, float]:
-    """Mean of independent samples with its Student interval at CONFIDENCE. Needs two or more."""
+    """Mean of independent samples with its Student interval at CONFIDENCE. Needs two or more.
+
+    Samples that are all alike give an interval of no width: they say nothing of their spread.
+    """
     mean = float(samples.mean())
     error = float(samples.std(ddof=1)) / np.sqrt(len(samples))
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(samples) - 1)) * error

@@ -10,8 +10,11 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """Write beside ``path``, then rename: a reader never sees half a file."""
     beside = path.with_name(path.name + ".part")
     data = content.encode() if isinstance(content, str) else content
-    with open(beside, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

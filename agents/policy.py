@@ -95,7 +95,9 @@ class Policy:
         that it was not trained on.
         """
         header = read_header(path)
-        trained = header.get("rules", {})
+        trained = header.get("rules")
+        if not isinstance(trained, dict) or not isinstance(header.get("network"), dict):
+            raise PolicyFileError(f"{path}: damaged header (rules or network)")
         for field in DECK_FIELDS:
             if trained.get(field) != getattr(rules, field):
                 raise PolicyFileError(
@@ -112,8 +114,9 @@ class Policy:
             actor = Actor(NetworkConfig(**header["network"]))
             with safe_open(path, framework="pt") as file:
                 actor.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        except (KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            raise PolicyFileError(f"{path}: damaged policy file ({error})") from None
+        except (ValueError, TypeError, RuntimeError, SafetensorError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise PolicyFileError(f"{path}: damaged policy file ({reason})") from None
         return Policy(actor)
 
     def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:

@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
 from agents.network import Actor, Critic, Features, features, masked_log_probs
 from agents.ppo_config import PPOConfig
 from ginenv import actions, cards, engine, observation, scoring
+
+_DOMAIN = 0x7472_6169_6E  # "train"
 
 
 @dataclass(slots=True)
@@ -86,7 +89,9 @@ class Trainer:
         torch.set_num_threads(config.threads)
         self.config = config
         self.rules = config.make_rules()
-        deck_seed, torch_seed = np.random.SeedSequence(config.seed).spawn(2)
+        # A domain of its own: evaluations with the same seed must not be played on decks that
+        # were trained on.
+        deck_seed, torch_seed = np.random.SeedSequence([_DOMAIN, config.seed]).spawn(2)
         self.decks = np.random.default_rng(deck_seed)
         self.generator = torch.Generator().manual_seed(int(torch_seed.generate_state(1)[0]))
         with torch.random.fork_rng():  # layers draw their first weights from torch's own one
@@ -94,8 +99,8 @@ class Trainer:
             self.actor = Actor(config.actor)
             self.critic = Critic(config.critic)
         self.magnet = copy.deepcopy(self.actor).requires_grad_(False)
-        self.parameters = [*self.actor.parameters(), *self.critic.parameters()]
-        self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-5)
+        weights = [*self.actor.parameters(), *self.critic.parameters()]
+        self.optimizer = torch.optim.Adam(weights, lr=config.learning_rate, eps=1e-5)
         self.state = self._deal(config.lanes)
         self.decisions = 0
         self.bfloat16 = config.precision == "bfloat16" or (
@@ -281,9 +286,11 @@ class Trainer:
         losses, figures = self.losses(log_probs, values, batch)
         self.optimizer.zero_grad()
         losses.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_gradient)
+        for name, network in (("actor", self.actor), ("critic", self.critic)):
+            norm = clip_grad_norm_(network.parameters(), self.config.max_gradient)
+            figures[f"loss/gradient_norm_{name}"] = float(norm)
         self.optimizer.step()
-        return figures | {"loss/gradient_norm": float(norm)}
+        return figures
 
     def losses(
         self, log_probs: Tensor, values: Tensor, batch: dict[str, Tensor]

@@ -17,6 +17,12 @@ class NetworkConfig:
     layers: int = 3
     """Residual layers."""
 
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.layers < 0:
+            raise ValueError(
+                f"width={self.width}, layers={self.layers}: must be at least 1 and at least 0"
+            )
+
 
 @dataclass(kw_only=True)
 class PPOConfig:
@@ -31,7 +37,8 @@ class PPOConfig:
     seed: int = 0
     """Of the decks, the first weights, all choices and the order of minibatches."""
     decisions: int = 100_000_000
-    """Decisions of both seats to train on, all in all."""
+    """Decisions of both seats to train on, all in all. Temperature, learning rate and magnet run
+    over this total: going on with a greater one raises them again."""
     lanes: int = 1024
     """Hands played at once."""
     steps: int = 64
@@ -61,7 +68,7 @@ class PPOConfig:
     value_weight: float = 0.5
     """Weight of the critic's squared error."""
     max_gradient: float = 0.5
-    """Gradients are scaled down to this norm."""
+    """The gradients of each network are scaled down to this norm."""
     reward_scale: float = 20.0
     """Points that make a reward of 1: about their standard deviation a hand."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -78,7 +85,8 @@ class PPOConfig:
     def __post_init__(self) -> None:
         for name in (
             *("decisions", "lanes", "steps", "minibatch", "epochs", "threads", "evaluate_every"),
-            *("learning_rate", "magnet_time", "max_gradient", "reward_scale", "snapshot_seconds"),
+            *("learning_rate", "clip", "magnet_time", "max_gradient", "reward_scale"),
+            "snapshot_seconds",
         ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")

@@ -274,7 +274,8 @@ def write_json(path: Path, figures: dict[str, Any]) -> None:
     beside.replace(path)
 
 
-def _lanes(text: str) -> list[int]:
+def lane_counts(text: str) -> list[int]:
+    """``"1,16"`` as numbers."""
     counts = [int(part) for part in text.split(",")]
     if min(counts) < 1:
         raise ValueError
@@ -291,11 +292,18 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--rounds", type=int, default=9, help="default 9")
     parser.add_argument(
-        "--lanes", type=_lanes, default=list(LANES), help="as in 1,16,256 (the default goes on)"
+        "--lanes",
+        type=lane_counts,
+        default=list(LANES),
+        help="as in 1,16,256 (the default goes on)",
     )
     options = parser.parse_args(arguments)
     if options.json and not options.json.parent.is_dir():
         parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
+    if options.json and options.json.is_dir():
+        parser.error(f"--json {options.json}: is a folder")
+    if options.seconds <= 0:
+        parser.error(f"--seconds {options.seconds}: must be greater than 0")
     if options.rounds < 1:
         parser.error(f"--rounds {options.rounds}: must be at least 1")
     figures = summarize(measure(options.lanes, options.seconds, options.rounds), options.lanes)

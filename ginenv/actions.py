@@ -52,7 +52,11 @@ class Legal(NamedTuple):
 
 
 def parse(text: str) -> int:
-    """``parse("knock Kd") == 76``. Raises ValueError that says what would be right."""
+    """The id of an action in words. Raises ValueError that says what would be right.
+
+    >>> parse("knock Kd")
+    77
+    """
     words = text.split()
     if len(words) == 1 and words[0] in _WORDS:
         return _WORDS[words[0]]
@@ -65,7 +69,11 @@ def parse(text: str) -> int:
 
 
 def format(action: int) -> str:  # noqa: A001 - the pair of parse
-    """``format(76) == "knock Kd"``. Raises ValueError outside 0..107."""
+    """An action in words. Raises ValueError outside 0..107.
+
+    >>> format(77)
+    'knock Kd'
+    """
     if not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"action {action} is outside 0..{NUM_ACTIONS - 1}")
     if action >= STOCK:

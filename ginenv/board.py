@@ -50,7 +50,7 @@ def board(state: State, seat: int | None = None, names: Sequence[str] = PLAYERS)
 
 
 def _open_hand(hand: int) -> tuple[str, str]:
-    sets, runs = melds.gin_arrangement(np.array([hand], dtype=np.uint64))
+    sets, runs = melds.best_arrangement(np.array([hand], dtype=np.uint64))
     shown = [cards.format(meld) for meld in melds.split(int(sets[0]), int(runs[0]))]
     left = hand & ~int(sets[0] | runs[0])
     points = int(cards.points(np.array([left], dtype=np.uint64))[0])

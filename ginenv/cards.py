@@ -8,6 +8,7 @@ indices, and a shift by one rank never runs into the next suit.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -32,7 +33,6 @@ BIT: NDArray[np.uint64] = np.uint64(1) << np.array(
 """The card set that holds just one card, uint64 [52]."""
 
 SUIT_MASK = (1 << NUM_RANKS) - 1
-FULL_DECK = np.uint64(sum(SUIT_MASK << (16 * suit) for suit in range(NUM_SUITS)))
 
 _SUIT_POINTS: NDArray[np.uint8] = np.array(
     [sum(int(POINTS[r]) for r in range(NUM_RANKS) if mask >> r & 1) for mask in range(1 << 13)],
@@ -46,14 +46,22 @@ _THREE, _SIX = (np.array(n, dtype=np.uint64) for n in (3, 6))
 
 
 def name(card: int) -> str:
-    """``name(22) == "Td"``. Raises ValueError outside 0..51."""
+    """A card in two characters. Raises ValueError outside 0..51.
+
+    >>> name(22)
+    'Td'
+    """
     if not 0 <= card < NUM_CARDS:
         raise ValueError(f"card id {card} is outside 0..51")
     return RANKS[card % NUM_RANKS] + SUITS[card // NUM_RANKS]
 
 
 def parse_card(text: str) -> int:
-    """``parse_card("Td") == 22``. Raises ValueError naming what is wrong."""
+    """The id of a card. Raises ValueError naming what is wrong.
+
+    >>> parse_card("Td")
+    22
+    """
     if len(text) != 2 or text[0] not in RANKS or text[1] not in SUITS:
         raise ValueError(
             f"{text!r} is not a card: write a rank of {RANKS} and a suit of {SUITS}, as in 'Td'"
@@ -64,7 +72,8 @@ def parse_card(text: str) -> int:
 def parse_list(text: str | Iterable[str | int]) -> NDArray[np.uint8]:
     """Cards in the order given, uint8 [n], from ``"As Td"``, a list of names or a list of ids.
 
-    Raises ValueError that names a card which is unknown or there twice.
+    Raises ValueError that names a card which is unknown or there twice, TypeError for what is
+    neither a name nor a whole number.
     """
     items = text.split() if isinstance(text, str) else list(text)
     ids: list[int] = []
@@ -72,7 +81,7 @@ def parse_list(text: str | Iterable[str | int]) -> NDArray[np.uint8]:
         if isinstance(item, str):
             card = parse_card(item)
         else:
-            card = int(item)
+            card = operator.index(item)
             name(card)  # checks the range
         if card in ids:
             raise ValueError(f"{name(card)} is there twice")

@@ -13,6 +13,7 @@ for the agent that is not on move and for both at the end.
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections import OrderedDict
 from typing import Any, ClassVar
@@ -46,8 +47,10 @@ def env(
 ) -> AECEnv:
     """The environment as it is meant to be used: :class:`raw_env` in PettingZoo's wrappers.
 
-    An illegal action ends the hand with reward -1 for who chose it and 0 for the other; one that
-    is no action at all is an AssertionError; so is a call before the first ``reset``.
+    An illegal action ends the hand, terminated and truncated, with reward -1 for who chose it and
+    0 for the other, as PettingZoo has it. With ``reward="points"`` that is less than most hands
+    cost to lose: learn with the mask. What is no action at all is an AssertionError; so is a call
+    before the first ``reset``.
     """
     wrapped = raw_env(rules, reward, render_mode, episode, **rule_fields)
     wrapped = _TerminateIllegal(wrapped, illegal_reward=-1)
@@ -193,7 +196,8 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
             self.rewards = {AGENTS[winner]: paid, AGENTS[1 - winner]: -paid}
         self._accumulate_rewards()
         self.terminations = dict.fromkeys(AGENTS, True)
-        self.infos = {agent: {"result": result} for agent in AGENTS}
+        # Each has his own: what one does with it is not the other's business.
+        self.infos = {agent: {"result": copy.deepcopy(result)} for agent in AGENTS}
 
     def render(self) -> str | None:
         """The table as text with both hands open; None, with a warning, without a render mode."""
@@ -290,6 +294,7 @@ def _read_options(
             raise ValueError(f"options: deck: {error}") from None
     if "dealer" in options:
         dealer = options["dealer"]
-        if isinstance(dealer, bool) or dealer not in (0, 1):
+        whole = isinstance(dealer, int | np.integer) and not isinstance(dealer, bool)
+        if not whole or dealer not in (0, 1):
             raise ValueError(f"options: dealer={dealer!r}: must be 0 or 1")
     return deck, dealer

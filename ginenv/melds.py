@@ -191,6 +191,7 @@ def deadwood_bound(hands: Sets) -> NDArray[np.uint8]:
 
     As if a card could be in a set and in a run at once.
     """
+    hands = np.ascontiguousarray(hands, dtype=np.uint64)
     bound = cards.suit_sum(_LEFT, hands)
     triples = _triples(hands)
     some = (triples != 0).nonzero()[0]
@@ -269,8 +270,8 @@ def knocker_arrangement(hands: Sets, maybe: Sets) -> tuple[Sets, Sets]:
     return sets, runs
 
 
-def gin_arrangement(hands: Sets) -> tuple[Sets, Sets]:
-    """The arrangement of a defender who can't lay off: least deadwood, then the same order."""
+def best_arrangement(hands: Sets) -> tuple[Sets, Sets]:
+    """Of least deadwood and, among those, the least sorted list of melds: sets and runs [B]."""
     nothing = np.zeros_like(hands)
     defence = lay_off(hands, nothing, nothing)
     return defence.sets, defence.runs

@@ -219,7 +219,8 @@ def check(made: Any) -> None:
 
 
 def _same(where: str, written: Any, again: Any) -> None:
-    if written != again:
+    # As text: to Python True is 1 and 14.0 is 14.
+    if json.dumps(written) != json.dumps(again):
         raise ReplayError(f"{where}: recorded {written!r}, and the hand re-runs to {again!r}")
 
 
@@ -259,9 +260,13 @@ def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
 
 def _decode(line: bytes) -> Any:
     try:
-        return json.loads(line.decode("utf-8"))
+        return json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:  # bad UTF-8 and huge numbers among them
         raise ReplayError(f"not a line of JSON: {error}") from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON's")
 
 
 def show(made: dict[str, Any]) -> Iterator[str]:
@@ -294,6 +299,8 @@ def run(path: str, shown: int | None) -> None:
         hands += len(made["hands"])
         if games == (1 if shown is None else shown):
             chosen = made
+    if not games:
+        raise ReplayError(f"{path}: no games in it")
     if shown is not None and not 0 <= shown <= games:
         raise ReplayError(f"--show {shown}: {path} has {_count(games, 'game')}")
     if chosen is not None:

@@ -92,7 +92,7 @@ class Rules:
                 f"{self.num_suits} suits has {self.deck_size} cards, and needs at least "
                 f"2 x hand_size + 2 = {2 * self.hand_size + 2}"
             )
-        if self.stock_floor > self.stock_size - 1:
+        if not 0 <= self.stock_floor < self.stock_size:
             raise RulesError(
                 f"stock_floor={self.stock_floor}: must be 0 to {self.stock_size - 1}, "
                 f"one less than the {self.stock_size} cards of the stock at the deal"
@@ -149,7 +149,6 @@ _RANGES: dict[str, tuple[int, int]] = {
     "num_ranks": (3, 13),
     "num_suits": (1, 4),
     "hand_size": (3, 10),
-    "stock_floor": (0, 45),
     "target": (1, 10_000),
     "best_of": (1, 9),
 }
@@ -209,7 +208,7 @@ def preset(name: str = "classic", **fields: Any) -> Rules:
 
     Raises :class:`RulesError` for an unknown name or field, naming the nearest one there is.
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise RulesError(f"rules={name!r}: there is no such preset{_nearest(name, PRESETS)}")
     return from_dict({**PRESETS[name], **fields})
 

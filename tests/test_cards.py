@@ -35,7 +35,7 @@ def test_sets_and_ids_go_both_ways() -> None:
     for size in (0, 1, 10, 52):
         ids = sorted(rng.permutation(52)[:size].tolist())
         assert cards.to_ids(cards.from_ids(ids)) == ids
-    assert cards.from_ids(range(52)) == cards.FULL_DECK
+    assert cards.from_ids(range(52)) == cards.deck_set(13, 4)
 
 
 def test_points_of_sets_are_the_sums() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,17 @@ def test_the_table_of_variants_names_every_preset_and_hand_field() -> None:
 
 @pytest.mark.parametrize("name", ["cards", "actions", "gin_rummy_v0"])
 def test_examples_in_docstrings_hold(name: str) -> None:
-    failed, _ = doctest.testmod(importlib.import_module(f"ginenv.{name}"))
+    failed, attempted = doctest.testmod(importlib.import_module(f"ginenv.{name}"))
+    assert attempted
     assert not failed
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
-    assert re.search(r"<!-- test command -->\n```sh\npython3 -m venv .*pytest\n", README)
-    assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text()
+    written = re.search(r"<!-- test command -->\n```sh\n(python3 -m venv .*pytest)\n", README)
+    assert written is not None
+    script = (ROOT / ".ci" / "run").read_text()
+    find = re.search(r"^test_command=\$\((awk .*)\)$", script, re.MULTILINE)
+    assert find is not None
+    found = subprocess.run(find[1], shell=True, cwd=ROOT, capture_output=True, text=True)
+    assert found.stdout.strip() == written[1]
+    assert re.search(r'^eval "\$test_command"$', script, re.MULTILINE)

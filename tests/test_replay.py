@@ -379,7 +379,7 @@ def test_the_command_as_a_process(tmp_path: Path) -> None:
 def unknown_cards(state: engine.State, seat: int) -> set[str]:
     """The names of cards that a seat has not seen and does not hold."""
     known = state.seen[0] | state.hands[0, seat] | state.discards[0, seat]
-    return set(cards.format(cards.FULL_DECK & ~known).split())
+    return set(cards.format(cards.deck_set(13, 4) & ~known).split())
 
 
 CARD = re.compile(r"\b[A2-9TJQK][cdhs]\b")
