@@ -177,7 +177,7 @@ def _print(console: Console, pairs: list[dict[str, Any]]) -> None:
             escape(pair["b"]),
             f"{pair['hands']:,}",
             f"{points['mean']:+.2f} ± {points['high'] - points['mean']:.2f}",
-            f"{wins['mean']:.1%} ({wins['low']:.1%} to {wins['high']:.1%})",
+            f"{wins['mean']:.1%} ({100 * wins['low']:.1f}-{100 * wins['high']:.1f})",
         )
         rates.add_row(
             f"{number}.",

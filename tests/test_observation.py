@@ -178,6 +178,23 @@ def test_every_entry_is_what_its_seat_can_know(name: str) -> None:
         engine.step(state, chosen)
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_a_lane_alone_is_told_what_it_is_told_among_others(name: str) -> None:
+    rules, rng = RULES[name], np.random.default_rng(5)
+    state = engine.deal(rules, engine.shuffle(rules, rng, 30), rng.integers(0, 2, 30))
+    while not state.over.all():
+        mask = actions.mask(engine.legal(state))
+        for seats in (None, np.zeros(30, dtype=int), np.ones(30, dtype=int)):
+            together = observation.encode(observation.view(state, seats))
+            for lane in range(30):
+                one = state.take(np.array([lane]))
+                seat = None if seats is None else seats[lane : lane + 1]
+                alone = observation.encode(observation.view(one, seat))
+                assert np.array_equal(alone[0], together[lane])
+                assert np.array_equal(actions.mask(engine.legal(one))[0], mask[lane])
+        engine.step(state, choose_some(state, rng))
+
+
 def hide_otherwise(state: State, seat: int, rng: np.random.Generator) -> State:
     """The same hands with all that ``seat`` cannot know dealt anew."""
     other = state.copy()
