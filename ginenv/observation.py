@@ -282,10 +282,12 @@ def _one_more(after: NDArray[np.uint8]) -> NDArray[np.uint8]:
 # What an entry means is written once, for arrays of lanes and for one lane's plain numbers alike.
 
 
-def _planes(known: Any, pack: Callable[[Any], Any], packed_card: Callable[[Any], Any]) -> Any:
-    """BIT_PLANES in order, bit i for card id i."""
+def _planes(
+    known: Any, recent: Any, pack: Callable[[Any], Any], packed_card: Callable[[Any], Any]
+) -> Any:
+    """BIT_PLANES in order, bit i for card id i; ``recent``: the other's last three discards."""
     hand, seen, opponent_known = pack(known.hand), pack(known.seen), pack(known.opponent_known)
-    upcard, recent = packed_card(known.upcard), known.opponent_recent
+    upcard = packed_card(known.upcard)
     return (
         hand,
         packed_card(known.drawn),
@@ -296,15 +298,14 @@ def _planes(known: Any, pack: Callable[[Any], Any], packed_card: Callable[[Any],
         pack(known.own_discards),
         pack(known.opponent_discards),
         pack(known.opponent_refused),
-        *(packed_card(recent >> 8 * nth & 255) for nth in range(3)),
+        *(packed_card(card) for card in recent),
     )
 
 
-def _lane_flags_index(known: Any, planes: Any) -> Any:
+def _lane_flags_index(phase: Any, to_move: Any, is_dealer: Any, doubles: Any, planes: Any) -> Any:
     """Where in _LANE_FLAGS a lane's flags are."""
-    drawn_from_pile = planes[1] & planes[5] != 0
-    bits = known.to_move + 2 * known.is_dealer + 4 * drawn_from_pile + 8 * known.upcard_doubles
-    return known.phase + 8 * bits
+    drawn_from_pile = planes[1] & planes[5] != 0  # the card drawn, among own cards known
+    return phase + 8 * to_move + 16 * is_dealer + 32 * drawn_from_pile + 64 * doubles
 
 
 def _fixed_flags(rules: Rules) -> int:
@@ -339,8 +340,10 @@ def _scalars(known: Any, deadwood: Any, opponent_draws: Any, count: Callable[[An
 
 def _one_lanes_bits(one: Any) -> NDArray[np.uint8]:
     """BIT_PLANES and FLAGS, then zeros, of one lane: uint8 [1, SIZE]."""
-    planes = _planes(one, cards.pack_one, _ONE_PACKED_OR_NONE.__getitem__)
-    flags = _ONE_LANE_FLAGS[_lane_flags_index(one, planes)] | _fixed_flags(one.rules)
+    recent = one.opponent_recent.to_bytes(4, "little")[:3]
+    planes = _planes(one, recent, cards.pack_one, _ONE_PACKED_OR_NONE.__getitem__)
+    index = _lane_flags_index(one.phase, one.to_move, one.is_dealer, one.upcard_doubles, planes)
+    flags = _ONE_LANE_FLAGS[index] | _fixed_flags(one.rules)
     string = flags << _FIRST_FLAG
     for number, plane in enumerate(planes):
         string |= plane << number * cards.NUM_CARDS
@@ -351,8 +354,12 @@ def _one_lanes_bits(one: Any) -> NDArray[np.uint8]:
 def _bits(known: View) -> NDArray[np.uint8]:
     """The same of many lanes, as one string of bits, which numpy unpacks in one go."""
     words = np.empty((SIZE // _WORD, len(known)), dtype=np.uint64)
-    planes = _planes(known, cards.pack, _PACKED_OR_NONE.take)
-    flags = _LANE_FLAGS[_lane_flags_index(known, planes)] | np.uint64(_fixed_flags(known.rules))
+    recent = known.opponent_recent.view(np.uint8)
+    discards = (recent[nth::4] for nth in range(3))
+    planes = _planes(known, discards, cards.pack, _PACKED_OR_NONE.take)
+    yes = (known.to_move, known.is_dealer, known.upcard_doubles)
+    index = _lane_flags_index(known.phase, *(flag.view(np.uint8) for flag in yes), planes)
+    flags = _LANE_FLAGS.take(index) | np.uint64(_fixed_flags(known.rules))
     parts = [*((cards.NUM_CARDS, plane) for plane in planes), (len(FLAGS), flags)]
     end = 0
     for width, part in parts:
