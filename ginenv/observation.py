@@ -357,8 +357,10 @@ def _bits(known: View) -> NDArray[np.uint8]:
     recent = known.opponent_recent.view(np.uint8)
     discards = (recent[nth::4] for nth in range(3))
     planes = _planes(known, discards, cards.pack, _PACKED_OR_NONE.take)
-    yes = (known.to_move, known.is_dealer, known.upcard_doubles)
-    index = _lane_flags_index(known.phase, *(flag.view(np.uint8) for flag in yes), planes)
+    to_move, is_dealer, doubles = (
+        flag.view(np.uint8) for flag in (known.to_move, known.is_dealer, known.upcard_doubles)
+    )
+    index = _lane_flags_index(known.phase, to_move, is_dealer, doubles, planes)
     flags = _LANE_FLAGS.take(index) | np.uint64(_fixed_flags(known.rules))
     parts = [*((cards.NUM_CARDS, plane) for plane in planes), (len(FLAGS), flags)]
     end = 0
