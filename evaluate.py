@@ -26,8 +26,8 @@ from rich.table import Table
 
 import agents
 from agents import arena
-from agents.files import write_atomically
 from ginenv import replay
+from ginenv.files import whole_file
 from ginenv.rules import Rules, preset
 
 Played = tuple[tuple[str, str], replay.Hand]
@@ -130,7 +130,8 @@ def main(args: list[str] | None = None) -> int:
     }
     try:
         if options.json:
-            write_atomically(Path(options.json), json_module.dumps(figures, indent=1) + "\n")
+            with whole_file(options.json) as file:
+                file.write((json_module.dumps(figures, indent=1) + "\n").encode())
         if options.replays:
             records = (replay.record(rules, players, [hand]) for players, hand in played)
             replay.write(options.replays, records)

@@ -8,7 +8,6 @@ a run that was stopped goes on from its last snapshot.
 
 from __future__ import annotations
 
-import io
 import pickle
 import shlex
 import signal
@@ -24,7 +23,8 @@ from typing import Any
 import yaml
 from jsonargparse import ArgumentParser, set_parsing_settings
 
-from agents.ppo_config import PPOConfig
+from agents.ppo_config import NetworkConfig, PPOConfig
+from ginenv.files import whole_file
 
 OPPONENTS = ("random", "simple")
 """Who a policy is measured against while it trains."""
@@ -63,18 +63,14 @@ def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
     fields.pop("config", None)
     resume = fields.pop("resume")
     try:
-        config = PPOConfig(**_instantiate(fields))
+        for network in ("actor", "critic"):
+            fields[network] = NetworkConfig(**fields[network])
+        config = PPOConfig(**fields)
     except ValueError as error:
         parser.error(str(error))
     if not resume and (folder / "state.pt").exists():
         parser.error(f"{folder} holds a run: go on with --resume, or choose another --name")
     return config, resume
-
-
-def _instantiate(fields: dict[str, Any]) -> dict[str, Any]:
-    from agents.ppo_config import NetworkConfig
-
-    return fields | {name: NetworkConfig(**fields[name]) for name in ("actor", "critic")}
 
 
 class Run:
@@ -96,7 +92,8 @@ class Run:
         self.evaluated_at = 0
         if resume:
             self._restore()
-        self._write_text("config.yaml", yaml.safe_dump(asdict(config), sort_keys=False))
+        with whole_file(self.folder / "config.yaml") as file:
+            file.write(yaml.safe_dump(asdict(config), sort_keys=False).encode())
         # What an earlier part logged after its last snapshot is done again; purging starts at the
         # step it is given, and the snapshot's own figures stay.
         purge = self.trainer.decisions + 1 if resume else None
@@ -169,7 +166,6 @@ class Run:
             half = points["high"] - points["mean"]
             line += f" | v {opponent} {points['mean']:+.1f} ± {half:.1f} points a hand"
             line += f", wins {wins['mean']:.0%}"
-        trainer.magnet.train()
         self.writer.flush()
         print(line, flush=True)
 
@@ -177,7 +173,6 @@ class Run:
         """Write the policy and all that the run needs to go on, whole or not at all."""
         import torch
 
-        from agents.files import write_atomically
         from agents.policy import save_policy
 
         header = {
@@ -194,9 +189,8 @@ class Run:
             "evaluated_at": self.evaluated_at,
             "commands": self.commands,
         }
-        buffer = io.BytesIO()
-        torch.save(state, buffer)
-        write_atomically(self.folder / "state.pt", buffer.getvalue())
+        with whole_file(self.folder / "state.pt") as file:
+            torch.save(state, file)
         self.writer.flush()
 
     def _restore(self) -> None:
@@ -229,11 +223,6 @@ class Run:
                 f"decisions={self.config.decisions} instead of {saved['decisions']}: temperature, "
                 "learning rate and magnet follow the new total from here on"
             )
-
-    def _write_text(self, name: str, text: str) -> None:
-        from agents.files import write_atomically
-
-        write_atomically(self.folder / name, text)
 
 
 @contextmanager

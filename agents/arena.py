@@ -82,7 +82,7 @@ def play(
     for start in range(0, deals, DEALS_AT_ONCE):
         count = min(DEALS_AT_ONCE, deals - start)
         decks = engine.shuffle(rules, deck_generator, count).repeat(2, axis=0)
-        dealers = _cut(rules, deck_generator, count).repeat(2)
+        dealers = engine.cut(rules, deck_generator, count).repeat(2)
         seat_of_a = np.tile(np.array([0, 1], dtype=np.intp), count)
         state = engine.deal(rules, decks, dealers)
         trace: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
@@ -95,11 +95,6 @@ def play(
                 taken = [played[lane] for lane in lanes]
                 recorder(seat, decks[lanes], dealers[lanes], taken)
     return Hands.join(parts)
-
-
-def _cut(rules: Rules, generator: np.random.Generator, count: int) -> NDArray[np.uint8]:
-    cut = generator.integers(0, 2, count, dtype=np.uint8)
-    return cut if rules.first_dealer == "cut" else np.full_like(cut, rules.first_dealer)
 
 
 def _play_out(

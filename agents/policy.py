@@ -14,34 +14,17 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from agents.files import write_atomically
 from agents.network import Actor, features, masked_log_probs
 from agents.ppo_config import NetworkConfig
 from ginenv import actions, observation
 from ginenv.actions import Legal
+from ginenv.files import whole_file
 from ginenv.observation import View
-from ginenv.rules import Rules
+from ginenv.rules import DECK_FIELDS, HAND_FIELDS, Rules
 
 FORMAT = "ginenv-policy/1"
 LEAST_PROBABILITY = 0.01
 """Rarer choices are dropped in play: they are what is left of exploring."""
-
-DECK_FIELDS = ("num_ranks", "num_suits", "hand_size")
-HAND_FIELDS = (
-    "knock_limit",
-    "oklahoma",
-    "spade_upcard_doubles",
-    "spade_knock_doubles",
-    "gin_bonus",
-    "big_gin_bonus",
-    "undercut_bonus",
-    "first_upcard",
-    "stock_floor",
-    "last_discard",
-    "tie",
-    "oklahoma_ace",
-    "turn_limit",
-)
 
 
 class PolicyFileError(ValueError):
@@ -57,7 +40,8 @@ def save_policy(path: Path, actor: Actor, config: NetworkConfig, header: dict[st
         **{name: json.dumps(value) for name, value in header.items()},
     }
     tensors = {name: weight.contiguous() for name, weight in actor.state_dict().items()}
-    write_atomically(path, save(tensors, metadata=metadata))
+    with whole_file(path) as file:
+        file.write(save(tensors, metadata=metadata))
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -85,7 +69,7 @@ class Policy:
     """Plays as a trained actor does, sampling from its probabilities."""
 
     def __init__(self, actor: Actor) -> None:
-        self.actor = actor.eval()
+        self.actor = actor
 
     @staticmethod
     def load(path: Path, rules: Rules) -> Policy:

@@ -238,7 +238,7 @@ class Trainer:
 
     def _deal(self, lanes: int) -> engine.State:
         decks = engine.shuffle(self.rules, self.decks, lanes)
-        return engine.deal(self.rules, decks, self.decks.integers(0, 2, lanes))
+        return engine.deal(self.rules, decks, engine.cut(self.rules, self.decks, lanes))
 
     def update(self, rollout: Rollout) -> dict[str, float]:
         """``epochs`` passes of gradient steps over a rollout; mean figures by tag."""

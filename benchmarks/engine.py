@@ -38,6 +38,7 @@ import numpy as np  # noqa: E402
 
 from agents.random import choose  # noqa: E402
 from ginenv import actions, cards, engine, gin_rummy_v0, melds, observation  # noqa: E402
+from ginenv.files import whole_file  # noqa: E402
 from ginenv.rules import Rules  # noqa: E402
 
 try:
@@ -62,8 +63,8 @@ def engine_play(lanes: int, observe: bool) -> Work:
     generator = np.random.default_rng(SEED)
 
     def deal(hands: int) -> engine.State:
-        dealers = generator.integers(0, 2, hands)
-        return engine.deal(rules, engine.shuffle(rules, generator, hands), dealers)
+        decks = engine.shuffle(rules, generator, hands)
+        return engine.deal(rules, decks, engine.cut(rules, generator, hands))
 
     state = deal(lanes)
     while True:
@@ -267,13 +268,6 @@ def table(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def write_json(path: Path, figures: dict[str, Any]) -> None:
-    """Write beside the file and rename, so that nobody finds half of it."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(json.dumps(figures, indent=2) + "\n")
-    beside.replace(path)
-
-
 def lane_counts(text: str) -> list[int]:
     """``"1,16"`` as numbers."""
     counts = [int(part) for part in text.split(",")]
@@ -309,7 +303,8 @@ def main(arguments: list[str] | None = None) -> None:
     figures = summarize(measure(options.lanes, options.seconds, options.rounds), options.lanes)
     print(table(figures))
     if options.json:
-        write_json(options.json, figures)
+        with whole_file(options.json) as file:
+            file.write((json.dumps(figures, indent=2) + "\n").encode())
 
 
 if __name__ == "__main__":

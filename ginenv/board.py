@@ -128,12 +128,11 @@ def _ending(state: State, result: dict[str, Any], names: Sequence[str]) -> str:
     }.get(kind, 0)
     total = f"{high} - {low}" + (f" + {bonus}" if bonus else "")
     doubles = []
-    upcard = cards.name(int(state.deck[0, 2 * rules.hand_size]))
-    if rules.spade_upcard_doubles and upcard.endswith("s"):
-        doubles.append(f" x 2 for the upcard {upcard}")
-    top = int(state.top[0])
-    if rules.spade_knock_doubles and top != cards.NO_CARD and cards.name(top).endswith("s"):
-        doubles.append(f" x 2 for the {cards.name(top)} on the pile")
+    lane = np.array([0])
+    if engine.upcard_doubles(state, lane)[0]:
+        doubles.append(f" x 2 for the upcard {cards.name(int(state.deck[0, 2 * rules.hand_size]))}")
+    if engine.pile_doubles(state, lane)[0]:
+        doubles.append(f" x 2 for the {cards.name(int(state.top[0]))} on the pile")
     total = f"({total}){''.join(doubles)}" if doubles else total
     word = kind.replace("_", " ")
     return f"{names[result['winner']]} scores {result['points']}: {word}, {total}."

@@ -32,6 +32,9 @@ BIT: NDArray[np.uint64] = np.uint64(1) << np.array(
 )
 """The card set that holds just one card, uint64 [52]."""
 
+BIT_OR_NONE: NDArray[np.uint64] = np.append(BIT, np.zeros(256 - NUM_CARDS, dtype=np.uint64))
+"""The same for every uint8, NO_CARD among them: what is no card has the empty set, [256]."""
+
 SUIT_MASK = (1 << NUM_RANKS) - 1
 
 _SUIT_POINTS: NDArray[np.uint8] = np.array(

@@ -55,8 +55,6 @@ _ACTION_KIND = np.array(
 )
 _KIND_IF_OVER = np.array([0, 0, 0, 0, 0, 0, 0, _NO_KIND], dtype=np.uint8)
 """By phase. Greater than any action's kind where the hand is over."""
-_BIT_OR_NONE = np.zeros(256, dtype=np.uint64)
-_BIT_OR_NONE[: cards.NUM_CARDS] = cards.BIT
 # Constants are arrays without axes: numpy takes them up faster than its scalars.
 _POINTS_MOST = np.array(10, dtype=np.uint8)
 _ONE = np.array(1, dtype=np.intp)
@@ -167,6 +165,12 @@ def shuffle(rules: Rules, generator: np.random.Generator, lanes: int) -> NDArray
     return keys.astype(np.uint8)
 
 
+def cut(rules: Rules, generator: np.random.Generator, lanes: int) -> NDArray[np.intp]:
+    """Who deals hands that are played singly, seats [lanes]: as ``first_dealer`` says."""
+    seats = generator.integers(0, 2, lanes)
+    return seats if rules.first_dealer == "cut" else np.full_like(seats, rules.first_dealer)
+
+
 def deal(rules: Rules, decks: NDArray[np.uint8], dealers: NDArray[np.integer[Any]]) -> State:
     """Deal B hands: decks uint8 [B, D] in deal order, dealers 0 or 1 [B]."""
     lanes = len(decks)
@@ -222,7 +226,7 @@ def legal(state: State) -> Legal:
     if len(lanes):
         hands = state.hands.reshape(-1)[_seat_index(lanes, state.mover[lanes])]
         # A drawn card that has lain face up was taken from the pile, and must stay.
-        playable = hands ^ (_BIT_OR_NONE.take(state.drawn[lanes]) & state.seen[lanes])
+        playable = hands ^ (cards.BIT_OR_NONE.take(state.drawn[lanes]) & state.seen[lanes])
         discards[lanes] = playable
         ends, big_gin = _endings(state, lanes, hands)
         knocks[lanes] = ends & playable
@@ -297,7 +301,7 @@ def _take_upcard(
     state.phase[last] = LAST_DISCARD
     size = state.pile_size[lanes] - _ONE
     state.pile_size[lanes] = size
-    # An empty pile reads the NO_CARD that stands above its only card.
+    # Under an empty pile this reads a card that is not meant, and np.where leaves it.
     below = state.pile.reshape(-1)[lanes * state.pile.shape[1] + size - _ONE]
     state.top[lanes] = np.where(size == 0, np.uint8(cards.NO_CARD), below)
 
@@ -369,7 +373,7 @@ def _knock(
     """A knock, gin or big gin: the hand ends and is scored."""
     big_gin = chosen == actions.BIG_GIN
     card = np.where(big_gin, cards.NO_CARD, chosen - actions.KNOCK)
-    state.hands.reshape(-1)[seats] &= ~_BIT_OR_NONE[card]
+    state.hands.reshape(-1)[seats] &= ~cards.BIT_OR_NONE[card]
     state.thrown[lanes] = card
     state.drawn[lanes] = cards.NO_CARD
     state.phase[lanes] = OVER
@@ -402,7 +406,7 @@ def _lay_down(state: State, lanes: NDArray[np.intp]) -> scoring.Showdown:
     knocker = state.mover[lanes]
     hands, defenders = state.hands[lanes, knocker], state.hands[lanes, 1 - knocker]
     pile = state.seen[lanes] & ~(hands | defenders)
-    thrown = _BIT_OR_NONE.take(state.thrown[lanes])
+    thrown = cards.BIT_OR_NONE.take(state.thrown[lanes])
     everything = cards.deck_set(rules.num_ranks, rules.num_suits)
     return scoring.lay_down(hands, defenders, everything & ~(hands | pile | thrown))
 
@@ -410,9 +414,7 @@ def _lay_down(state: State, lanes: NDArray[np.intp]) -> scoring.Showdown:
 def _doubling(state: State, lanes: NDArray[np.intp]) -> NDArray[np.int16]:
     """What the score of hands ending now is multiplied by: 1, 2 or 4, int16 [N]."""
     factor = 1 + upcard_doubles(state, lanes).astype(np.int16)
-    if state.rules.spade_knock_doubles:
-        factor <<= _is_spade(state.top[lanes])
-    return factor
+    return factor << pile_doubles(state, lanes)
 
 
 def upcard_doubles(state: State, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -420,6 +422,13 @@ def upcard_doubles(state: State, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
     if not state.rules.spade_upcard_doubles:
         return np.zeros(len(lanes), dtype=np.bool_)
     return _is_spade(state.deck[lanes, 2 * state.rules.hand_size])
+
+
+def pile_doubles(state: State, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the top of the face-up pile doubles what a knock scores now, bool [N]."""
+    if not state.rules.spade_knock_doubles:
+        return np.zeros(len(lanes), dtype=np.bool_)
+    return _is_spade(state.top[lanes])
 
 
 def _is_spade(card: NDArray[Any]) -> NDArray[np.bool_]:

@@ -128,12 +128,11 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         if seed is not None or self.np_random is None:
             self.np_random, _ = seeding.np_random(seed)
         decks = engine.shuffle(self.rules, self.np_random, 1)
-        first = self.rules.first_dealer
-        cut = int(self.np_random.integers(len(AGENTS))) if first == "cut" else first
+        cut = engine.cut(self.rules, self.np_random, 1)
         self._hand = engine.deal(
             self.rules,
             decks if deck is None else deck[None],
-            np.array([cut if dealer is None else dealer]),
+            cut if dealer is None else np.array([dealer]),
         )
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(AGENTS, 0.0)

@@ -355,25 +355,28 @@ def _best(
 
 
 def split(sets: int, runs: int) -> list[int]:
-    """The melds of an arrangement as card sets, in the order of their lowest cards.
+    """The melds of an arrangement as card sets, in the order of their lowest cards."""
+    columns = _melds(np.array([sets], dtype=np.uint64), np.array([runs], dtype=np.uint64))
+    return [int(meld[0]) for meld in columns if meld[0]]
+
+
+def _melds(sets: Sets, runs: Sets) -> list[Sets]:
+    """Each arrangement's melds in the order of their lowest cards, three times [N], 0 for none.
 
     Of the ways to cut a long block into runs it takes the least in the sorted order: threes from
-    the low end, the last run taking what is left over.
+    the low end, the last run taking what is left over. At most three melds fit in eleven cards.
     """
     melds = []
-    while sets | runs:
-        low = (sets | runs) & -(sets | runs)
-        if sets & low:
-            rank = (low.bit_length() - 1) % 16
-            meld = sets & (int(_RANK_OF_EVERY_SUIT) << rank)
-            sets ^= meld
-        else:
-            length = 3
-            while runs & (low << length):
-                length += 1
-            length = 3 if length >= 6 else length
-            meld = low * ((1 << length) - 1)
-            runs ^= meld
+    for _ in range(3):
+        every = sets | runs
+        low = every & -every
+        rank_column = _fold_ranks(low) * _RANK_OF_EVERY_SUIT
+        in_set = (sets & low) != 0
+        block = runs & ~(runs + low)  # the run of ones that starts at low
+        five = block & (low * np.uint64(31))
+        run = np.where(np.bitwise_count(block) >= 6, low * np.uint64(7), five)
+        meld = np.where(in_set, sets & rank_column, np.where(low != 0, run, low))
+        sets, runs = sets & ~meld, runs & ~meld
         melds.append(meld)
     return melds
 
@@ -382,25 +385,9 @@ def _meld_keys(sets: Sets, runs: Sets) -> tuple[NDArray[np.uint64], ...]:
     """Keys for ``np.lexsort`` (last one first) that order arrangements as lists of melds.
 
     A meld's key holds its cards from the top digit down, absent ones 0, as a shorter list comes
-    before a longer one that starts alike. At most three melds fit in eleven cards.
+    before a longer one that starts alike.
     """
-    keys = []
-    sets, runs = sets.copy(), runs.copy()
-    for _ in range(3):
-        every = sets | runs
-        low = every & -every
-        rank_column = _fold_ranks(low) * _RANK_OF_EVERY_SUIT
-        in_set = (sets & low) != 0
-        block = runs & ~(runs + low)  # the run of ones that starts at low
-        length = np.bitwise_count(block)
-        five = low * np.uint64(31)
-        first_three = low * np.uint64(7)
-        run = np.where(length >= 6, first_three, block & five)
-        meld = np.where(in_set, sets & rank_column, np.where(low != 0, run, low))
-        sets &= ~meld
-        runs &= ~meld
-        keys.append(_meld_key(meld))
-    return tuple(reversed(keys))
+    return tuple(_meld_key(meld) for meld in reversed(_melds(sets, runs)))
 
 
 def _meld_key(meld: Sets) -> NDArray[np.uint64]:

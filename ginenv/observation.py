@@ -119,8 +119,7 @@ _BIG_GIN, _SPADE_KNOCK, _TIE, _LAST_DISCARD, _OPEN = (
         "upcard_open",
     )
 )
-_SET_OR_NONE = np.append(cards.BIT, np.zeros(256 - cards.NUM_CARDS, dtype=np.uint64))
-_PACKED_OR_NONE = cards.pack(_SET_OR_NONE)
+_PACKED_OR_NONE = cards.pack(cards.BIT_OR_NONE)
 _SHIFTS = [np.array(n, dtype=np.uint64) for n in range(_WORD)]
 # The same tables for one lane, in Python's numbers.
 _ONE_PACKED_OR_NONE = _PACKED_OR_NONE.tolist()
@@ -188,12 +187,12 @@ class View:
     @property
     def drawn_set(self) -> NDArray[np.uint64]:
         """``drawn`` as a card set."""
-        return _SET_OR_NONE.take(self.drawn)
+        return cards.BIT_OR_NONE.take(self.drawn)
 
     @property
     def upcard_set(self) -> NDArray[np.uint64]:
         """``upcard`` as a card set."""
-        return _SET_OR_NONE.take(self.upcard)
+        return cards.BIT_OR_NONE.take(self.upcard)
 
 
 _COLUMNS = tuple(field.name for field in dataclasses.fields(View))[1:]

@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ginenv import actions, cards, engine
 from ginenv import rules as rules_module
 from ginenv.board import board
 from ginenv.engine import State
+from ginenv.files import whole_file
 from ginenv.rules import Rules
 
 FORMAT = "ginenv-game/1"
@@ -229,16 +229,9 @@ def _same(where: str, written: Any, again: Any) -> None:
 
 def write(path: str | os.PathLike[str], records: Iterable[dict[str, Any]]) -> None:
     """Write a file of records, one a line. The file appears whole or not at all."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(beside, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(json.dumps(made, allow_nan=False) + "\n" for made in records)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        for made in records:
+            file.write((json.dumps(made, allow_nan=False) + "\n").encode())
 
 
 def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:

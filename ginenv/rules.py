@@ -134,6 +134,9 @@ class Rules:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Rules))
+DECK_FIELDS = ("num_ranks", "num_suits", "hand_size")
+HAND_FIELDS = FIELDS[: FIELDS.index("target")]
+"""The fields that decide a hand; those after them decide games."""
 
 _RANGES: dict[str, tuple[int, int]] = {
     "knock_limit": (0, 10),

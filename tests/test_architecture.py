@@ -11,7 +11,7 @@ import agents
 
 ROOT = Path(__file__).parent.parent
 LAYERS = [
-    {"cards"},
+    {"cards", "files"},
     {"rules"},
     {"melds", "actions"},
     {"scoring"},

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import ReferenceHand, card_id, deadwood_after, ids, least_deadwood, name
+from styles import Style
 
 from ginenv import actions, cards, engine
 from ginenv.rules import PRESETS, Rules, preset
@@ -23,20 +24,6 @@ ENDS = ("knock", "gin", "big_gin", "undercut", "tie", "dead")
 PRESET_LANES = 96
 MIXTURES = 72
 MIXTURE_LANES = 48
-
-
-@dataclasses.dataclass(frozen=True)
-class Style:
-    """How a lane is played, so that every kind of end is reached."""
-
-    closes: float
-    """Chance to knock, or go gin, when that is legal."""
-    waits_for: int
-    """Most deadwood that it knocks with: 0 waits for gin, -1 for big gin."""
-    thinks: bool
-    """Draws and throws what leaves the least deadwood, or else anything."""
-    takes: float
-    """Chance to take from the pile, when it does not think."""
 
 
 STYLES = (

@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import deadwood_after
+from styles import Style
 
 from ginenv import actions, cards, engine, melds
 from ginenv.rules import Rules
@@ -86,20 +87,6 @@ MELD_ACTION = {
     frozenset(to_ours(meld)): spiel.MELD_ACTION_BASE + number
     for number, meld in spiel.GinRummyUtils(13, 4, 10).int_to_meld.items()
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class Style:
-    """How a lane is played, so that every kind of end is reached."""
-
-    closes: float
-    """Chance to knock, or go gin, when that is legal."""
-    waits_for: int
-    """Most deadwood that it knocks with."""
-    thinks: bool
-    """Draws and throws what leaves the least deadwood, or else anything."""
-    takes: float
-    """Chance to take from the pile, when it does not think."""
 
 
 STYLES = (

@@ -125,6 +125,11 @@ def test_training_decks_are_not_those_of_an_evaluation_with_the_same_seed() -> N
     assert not trained & evaluated
 
 
+def test_hands_are_dealt_by_whom_the_rules_name() -> None:
+    assert (Trainer(config(rules="cardcouch")).state.dealer == 1).all()
+    assert set(Trainer(config()).state.dealer.tolist()) == {0, 1}
+
+
 def test_a_policy_samples_its_probabilities_and_drops_the_rare_ones() -> None:
     from agents.policy import Policy
 
