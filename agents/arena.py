@@ -17,7 +17,7 @@ from scipy import stats
 
 from agents import Agent
 from agents.random import choose
-from ginenv import actions, engine, observation, scoring
+from ginenv import actions, engine, match, observation, scoring
 from ginenv.engine import State
 from ginenv.rules import Rules
 
@@ -82,7 +82,7 @@ def play(
     for start in range(0, deals, DEALS_AT_ONCE):
         count = min(DEALS_AT_ONCE, deals - start)
         decks = engine.shuffle(rules, deck_generator, count).repeat(2, axis=0)
-        dealers = engine.cut(rules, deck_generator, count).repeat(2)
+        dealers = match.cut(rules, deck_generator, count).repeat(2)
         seat_of_a = np.tile(np.array([0, 1], dtype=np.intp), count)
         state = engine.deal(rules, decks, dealers)
         trace: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []

@@ -21,7 +21,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from agents.network import Actor, Critic, Features, features, masked_log_probs
 from agents.ppo_config import PPOConfig
-from ginenv import actions, cards, engine, observation, scoring
+from ginenv import actions, cards, engine, match, observation, scoring
 
 _DOMAIN = 0x7472_6169_6E  # "train"
 
@@ -238,7 +238,7 @@ class Trainer:
 
     def _deal(self, lanes: int) -> engine.State:
         decks = engine.shuffle(self.rules, self.decks, lanes)
-        return engine.deal(self.rules, decks, engine.cut(self.rules, self.decks, lanes))
+        return engine.deal(self.rules, decks, match.cut(self.rules, self.decks, lanes))
 
     def update(self, rollout: Rollout) -> dict[str, float]:
         """``epochs`` passes of gradient steps over a rollout; mean figures by tag."""

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np  # noqa: E402
 
 from agents.random import choose  # noqa: E402
-from ginenv import actions, cards, engine, gin_rummy_v0, melds, observation  # noqa: E402
+from ginenv import actions, cards, engine, gin_rummy_v0, match, melds, observation  # noqa: E402
 from ginenv.files import whole_file  # noqa: E402
 from ginenv.rules import Rules  # noqa: E402
 
@@ -64,7 +64,7 @@ def engine_play(lanes: int, observe: bool) -> Work:
 
     def deal(hands: int) -> engine.State:
         decks = engine.shuffle(rules, generator, hands)
-        return engine.deal(rules, decks, engine.cut(rules, generator, hands))
+        return engine.deal(rules, decks, match.cut(rules, generator, hands))
 
     state = deal(lanes)
     while True:

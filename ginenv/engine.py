@@ -7,7 +7,6 @@ single-game edges check what they pass in.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ginenv import actions, cards, melds, scoring
 from ginenv.actions import Legal
+from ginenv.lanes import Lanes, columns
 from ginenv.rules import Rules
 
 OFFER, DEALER_OFFER, MUST_DRAW, DRAW, LAST_OFFER, DISCARD, LAST_DISCARD, OVER = range(8)
@@ -50,7 +50,9 @@ _OTHERS = np.array(
 DISCARDING = np.array([0, 0, 0, 0, 0, 1, 1, 0], dtype=np.bool_)
 _DISCARD_KIND, _STOCK_KIND, _TAKE_KIND, _PASS_KIND, _KNOCK_KIND, _NO_KIND = range(6)
 _ACTION_KIND = np.array(
-    [_DISCARD_KIND] * 52 + [_KNOCK_KIND] * 52 + [_STOCK_KIND, _TAKE_KIND, _PASS_KIND, _KNOCK_KIND],
+    [_DISCARD_KIND] * 52
+    + [_KNOCK_KIND] * 52
+    + [_STOCK_KIND, _TAKE_KIND, _PASS_KIND, _KNOCK_KIND, _NO_KIND],
     dtype=np.uint8,
 )
 _KIND_IF_OVER = np.array([0, 0, 0, 0, 0, 0, 0, _NO_KIND], dtype=np.uint8)
@@ -62,10 +64,12 @@ _ONE_TURN = np.array(1, dtype=np.uint8)
 _BYTE = np.array(8, dtype=np.uint32)
 _CARD_BITS = np.array(8, dtype=np.uint64)
 NO_RECENT = np.uint32(0xFFFFFFFF)
+NO_ACTION = actions.NUM_ACTIONS
+"""For :func:`step` alone: this lane waits."""
 
 
 @dataclass(slots=True)
-class State:
+class State(Lanes):
     """B hands in play, a structure of arrays; D cards in the deck.
 
     What a player may see of it is for :mod:`ginenv.observation` alone to say.
@@ -131,24 +135,8 @@ class State:
         left: NDArray[np.intp] = self.deck.shape[1] - self.stock_next
         return left
 
-    def copy(self) -> State:
-        """A copy that shares nothing with this one."""
-        return self._map(np.copy)
 
-    def take(self, lanes: NDArray[np.intp]) -> State:
-        """A copy of some lanes."""
-        return self._map(lambda column: column[lanes])
-
-    def put(self, lanes: NDArray[np.intp], other: State) -> None:
-        """Replace these lanes by the lanes of ``other``, in order."""
-        for name in COLUMNS:
-            getattr(self, name)[lanes] = getattr(other, name)
-
-    def _map(self, change: Any) -> State:
-        return State(self.rules, *(change(getattr(self, name)) for name in COLUMNS))
-
-
-COLUMNS = tuple(field.name for field in dataclasses.fields(State))[1:]
+COLUMNS = columns(State)
 """Names of the arrays in a State."""
 
 
@@ -163,12 +151,6 @@ def shuffle(rules: Rules, generator: np.random.Generator, lanes: int) -> NDArray
     keys |= ids.reshape(-1).astype(np.uint64)
     keys.sort(axis=1)
     return keys.astype(np.uint8)
-
-
-def cut(rules: Rules, generator: np.random.Generator, lanes: int) -> NDArray[np.intp]:
-    """Who deals hands that are played singly, seats [lanes]: as ``first_dealer`` says."""
-    seats = generator.integers(0, 2, lanes)
-    return seats if rules.first_dealer == "cut" else np.full_like(seats, rules.first_dealer)
 
 
 def deal(rules: Rules, decks: NDArray[np.uint8], dealers: NDArray[np.integer[Any]]) -> State:
@@ -268,7 +250,10 @@ def _offer_last_discard(state: State, others: NDArray[np.uint8]) -> None:
 
 
 def step(state: State, chosen: NDArray[np.integer[Any]]) -> None:
-    """Play one legal action on each lane, ints [B], in place. Ended lanes are left alone."""
+    """Play one legal action on each lane, ints [B], in place.
+
+    Lanes that have ended, and lanes with NO_ACTION, are left alone.
+    """
     chosen = np.asarray(chosen, dtype=np.intp)
     kinds = np.maximum(_ACTION_KIND[chosen], _KIND_IF_OVER.take(state.phase))
     for kind, play in _PLAYS:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from ginenv import actions, board, engine, observation, replay
+from ginenv import actions, board, engine, match, observation, replay
 from ginenv import rules as rules_module
 from ginenv.engine import State
 from ginenv.rules import Rules
@@ -128,7 +128,7 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         if seed is not None or self.np_random is None:
             self.np_random, _ = seeding.np_random(seed)
         decks = engine.shuffle(self.rules, self.np_random, 1)
-        cut = engine.cut(self.rules, self.np_random, 1)
+        cut = match.cut(self.rules, self.np_random, 1)
         self._hand = engine.deal(
             self.rules,
             decks if deck is None else deck[None],

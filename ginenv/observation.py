@@ -3,25 +3,30 @@
 :func:`view` picks from a :class:`ginenv.engine.State` what a seat knows; everything that a policy
 is given (:func:`encode`, the agents, the environments) comes from a :class:`View`. What a seat
 knows: its own hand, all that has lain face up and who threw, took or left it, the number of cards
-in the stock, the rules. It never sees the other hand, the stock's order, or what the other drew.
+in the stock, the rules, and in a game the score sheet. It never sees the other hand, the stock's
+order, or what the other drew. Who sits out (cutthroat) knows what is public.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ginenv import cards, engine, melds
+from ginenv import cards, engine, match, melds
 from ginenv.engine import State
+from ginenv.match import Match
 from ginenv.rules import Rules
 
 LAYOUT_VERSION = "ginenv-observation/1"
 """Changes whenever LAYOUT does: a policy is good for one layout only."""
+
+GAME_LAYOUT_VERSION = "ginenv-game-observation/1"
+"""The same of GAME_LAYOUT."""
 
 BIT_PLANES = (
     "hand",
@@ -69,25 +74,52 @@ SCALARS = (
 )
 """Single numbers; what is greater than 255 reads 255."""
 
+SCORE = np.dtype(
+    [
+        *((f"{whose}_total_{n}", "<u2") for whose in ("own", "opponent") for n in (1, 2, 3)),
+        ("third_total", "<u2"),
+        *((name, "<u2") for name in ("target", "game_bonus", "shutout_bonus", "box_bonus")),
+        ("partners_bonus", "<u2"),
+        *((f"{whose}_to_go", "u1") for whose in ("own", "opponent", "third")),
+        *((f"{whose}_games", "u1") for whose in ("own", "opponent", "third")),
+        ("games_to_win", "u1"),
+        ("rounds", "u1"),
+        *((f"{whose}_boxes_{n}", "u1") for whose in ("own", "opponent") for n in (1, 2, 3)),
+        ("third_boxes", "u1"),
+        *((f"column_open_{n}", "u1") for n in (1, 2, 3)),
+        *((name, "u1") for name in ("in_game", "hollywood", "cutthroat", "partnership")),
+        *((name, "u1") for name in ("dealer_alternates", "dead_hand_dealer_alternates")),
+    ]
+)
+"""The entries of the score: one, where what is greater than 255 reads 255, or two, of which the
+second counts 256. The digits are columns of the sheet."""
 
-def _layout() -> dict[str, slice]:
-    widths = (
-        *((name, cards.NUM_CARDS) for name in BIT_PLANES),
-        *((name, 1) for name in FLAGS),
-        ("deadwood_after", cards.NUM_CARDS),
-        *((name, 1) for name in SCALARS),
-    )
-    layout, start = {}, 0
+
+def _places(widths: Iterable[tuple[str, int]], start: int) -> dict[str, slice]:
+    layout = {}
     for name, width in widths:
         layout[name] = slice(start, start + width)
         start += width
     return layout
 
 
-LAYOUT = _layout()
-"""Where each part of an observation is, by name; docs/OBSERVATION.md says what each means."""
+LAYOUT = _places(
+    (
+        *((name, cards.NUM_CARDS) for name in BIT_PLANES),
+        *((name, 1) for name in FLAGS),
+        ("deadwood_after", cards.NUM_CARDS),
+        *((name, 1) for name in SCALARS),
+    ),
+    0,
+)
+"""Where each part of a hand's observation is, by name; docs/OBSERVATION.md says what each means."""
 
 SIZE = LAYOUT[SCALARS[-1]].stop
+
+GAME_LAYOUT = LAYOUT | _places(((name, SCORE[name].itemsize) for name in SCORE.names or ()), SIZE)
+"""The same of an observation in a game: the hand's, then the score's."""
+
+GAME_SIZE = SIZE + SCORE.itemsize
 
 _WORD = 64
 _FIRST_FLAG = LAYOUT[FLAGS[0]].start
@@ -127,6 +159,57 @@ _ONE_LANE_FLAGS = _LANE_FLAGS.tolist()
 
 
 @dataclass(slots=True)
+class Standing:
+    """The score as one player of each of B games sees it; C columns of the sheet.
+
+    By side first: his own, then the one that he plays this hand against, then, in cutthroat, the
+    third: who sits out, or for that one himself the player on the second seat.
+    """
+
+    rules: Rules
+    games_to_win: int
+    """Games that win the episode."""
+    totals: NDArray[np.int32]
+    """[2 or 3, C, B]."""
+    boxes: NDArray[np.int32]
+    """[2 or 3, C, B]."""
+    column_open: NDArray[np.bool_]
+    """[C, B]."""
+    games: NDArray[np.int16]
+    """Games won, [2 or 3, B]."""
+    rounds: NDArray[np.int32]
+    """Hands (partnership: rounds) of this game before the one in play, [B]."""
+
+    @property
+    def to_go(self) -> NDArray[np.int32]:
+        """Points that each side lacks in the first open column, [2 or 3, B]."""
+        totals = self.totals[:, 0]
+        if len(self.column_open) > 1:
+            lanes = np.arange(len(self.rounds))
+            totals = self.totals[:, self.column_open.argmax(axis=0), lanes]
+        left: NDArray[np.int32] = self.rules.target - totals
+        return left
+
+
+def standing(sheets: Match, sides: NDArray[np.intp], games_to_win: int) -> Standing:
+    """The score of B sheets; ``sides`` [2 or 3, B]: whose comes first, second and third."""
+    lanes, columns, count = sheets.totals.shape
+    at = np.arange(lanes) * count + sides
+    cells = at[:, None] + np.arange(lanes) * ((columns - 1) * count)
+    if columns > 1:
+        cells = cells + (np.arange(columns) * count)[:, None]
+    return Standing(
+        rules=sheets.rules,
+        games_to_win=games_to_win,
+        totals=sheets.totals.reshape(-1).take(cells),
+        boxes=sheets.boxes.reshape(-1).take(cells),
+        column_open=(sheets.closed_by == match.NOBODY).T,
+        games=sheets.games_won.reshape(-1).take(at),
+        rounds=sheets.rounds,
+    )
+
+
+@dataclass(slots=True)
 class View:
     """What one seat of each of B hands knows. Card sets are uint64 [B]."""
 
@@ -157,6 +240,8 @@ class View:
     """Cards that the other could have taken and did not."""
     opponent_recent: NDArray[np.uint32]
     """The other's last four discards as card ids, a byte each, the newest lowest; 255 for none."""
+    opponent_unknown: NDArray[np.uint8]
+    """Cards in the other hand that were never seen, [B]."""
     stock_left: NDArray[np.intp]
     """Cards in the stock, [B]."""
     turn: NDArray[np.uint8]
@@ -165,6 +250,8 @@ class View:
     """[B]."""
     upcard_doubles: NDArray[np.bool_]
     """Whether the first upcard doubles what the hand scores, [B]."""
+    game: Standing | None = None
+    """The score; None of a hand that is played singly."""
 
     def __len__(self) -> int:
         return len(self.phase)
@@ -195,10 +282,10 @@ class View:
         return cards.BIT_OR_NONE.take(self.upcard)
 
 
-_COLUMNS = tuple(field.name for field in dataclasses.fields(View))[1:]
+_COLUMNS = tuple(field.name for field in dataclasses.fields(View))[1:-1]
 
 
-def view(state: State, seats: NDArray[np.intp] | None = None) -> View:
+def view(state: State, seats: NDArray[np.intp] | None = None, game: Standing | None = None) -> View:
     """What the given seats know, [B]; without seats, what the seats on move know."""
     mover = state.mover
     lanes = np.arange(len(mover))
@@ -211,6 +298,9 @@ def view(state: State, seats: NDArray[np.intp] | None = None) -> View:
     own = lanes + lanes + seat
     other = own ^ 1
     hands, discards = state.hands.reshape(-1), state.discards.reshape(-1)
+    others = hands[other]
+    # A hand can only hold what has lain face up if it was taken from the pile.
+    opponent_known = state.seen & others
     return View(
         rules=state.rules,
         seat=seat,
@@ -221,53 +311,126 @@ def view(state: State, seats: NDArray[np.intp] | None = None) -> View:
         drawn=drawn,
         upcard=state.top,
         seen=state.seen,
-        # A hand can only hold what has lain face up if it was taken from the pile.
-        opponent_known=state.seen & hands[other],
+        opponent_known=opponent_known,
         own_discards=discards[own],
         opponent_discards=discards[other],
         opponent_refused=state.refused.reshape(-1)[other],
         opponent_recent=state.recent.reshape(-1)[other],
+        opponent_unknown=np.bitwise_count(others ^ opponent_known),
         stock_left=state.stock_left,
         turn=state.turn,
         knock_limit=state.knock_limit,
         upcard_doubles=engine.upcard_doubles(state, lanes),
+        game=game,
+    )
+
+
+def onlooker_view(state: State, game: Standing) -> View:
+    """What is public of hands that the viewer sits out of: no cards of his own, and of the two
+    hands together what was seen to be taken."""
+    lanes = len(state)
+    none, nothing = np.zeros(lanes, np.bool_), np.zeros(lanes, np.uint64)
+    hands = state.hands[:, 0] | state.hands[:, 1]
+    no_card = np.full(lanes, cards.NO_CARD, np.uint8)
+    return View(
+        rules=state.rules,
+        seat=np.full(lanes, -1, np.intp),
+        to_move=none,
+        phase=state.phase,
+        is_dealer=none,
+        hand=nothing,
+        drawn=no_card,
+        upcard=state.top,
+        seen=state.seen,
+        opponent_known=state.seen & hands,
+        own_discards=nothing,
+        opponent_discards=state.discards[:, 0] | state.discards[:, 1],
+        opponent_refused=state.refused[:, 0] | state.refused[:, 1],
+        opponent_recent=np.full(lanes, engine.NO_RECENT),
+        opponent_unknown=np.bitwise_count(hands & ~state.seen),
+        stock_left=state.stock_left,
+        turn=state.turn,
+        knock_limit=state.knock_limit,
+        upcard_doubles=engine.upcard_doubles(state, np.arange(lanes)),
+        game=game,
     )
 
 
 def encode(known: View) -> NDArray[np.uint8]:
-    """The view as numbers, uint8 [B, SIZE], laid out as LAYOUT says."""
-    return _encode_one(known) if len(known) == 1 else _encode(known)
+    """The view of a hand as numbers, uint8 [B, SIZE], laid out as LAYOUT says."""
+    return _encode_one(known, SIZE) if len(known) == 1 else _encode(known, SIZE)
 
 
-def _encode(known: View) -> NDArray[np.uint8]:
+def encode_game(known: View) -> NDArray[np.uint8]:
+    """The same with the score, uint8 [B, GAME_SIZE], laid out as GAME_LAYOUT says.
+
+    Of a hand that is played singly the score's entries are 0.
+    """
+    out = _encode_one(known, GAME_SIZE) if len(known) == 1 else _encode(known, GAME_SIZE)
+    if known.game is not None:
+        out.view(np.uint64)[:, SIZE // 8 :] = _score(known.game)
+    return out
+
+
+def _score(game: Standing) -> NDArray[np.uint64]:
+    """The entries of SCORE, eight to a number: uint64 [B, 6]."""
+    rules, (sides, columns, lanes) = game.rules, game.totals.shape
+    blank = np.zeros((), SCORE)
+    for name in ("target", "game_bonus", "shutout_bonus", "box_bonus", "partners_bonus"):
+        blank[name] = getattr(rules, name)
+    blank["in_game"] = 1
+    blank["hollywood"] = rules.score_sheet == "hollywood"
+    blank["cutthroat"] = rules.seating == "cutthroat"
+    blank["partnership"] = rules.seating == "partnership"
+    blank["dealer_alternates"] = rules.next_dealer == "alternate"
+    blank["dead_hand_dealer_alternates"] = rules.dead_hand_dealer == "alternate"
+    blank["games_to_win"] = game.games_to_win
+    # Copied as numbers: records are copied one by one.
+    words = np.frombuffer(blank.tobytes(), np.uint64)
+    words = np.broadcast_to(words, (lanes, len(words))).copy()
+    out = words.view(SCORE)[:, 0]
+    out["rounds"] = np.minimum(game.rounds, 255)
+    to_go = np.clip(game.to_go, 0, 255)
+    for side, whose in enumerate(("own", "opponent", "third")[:sides]):
+        out[f"{whose}_to_go"] = to_go[side]
+        out[f"{whose}_games"] = game.games[side]
+        for column in range(columns):
+            number = "" if whose == "third" else f"_{column + 1}"
+            out[f"{whose}_total{number}"] = game.totals[side, column]
+            out[f"{whose}_boxes{number}"] = np.minimum(game.boxes[side, column], 255)
+    for column in range(columns):
+        out[f"column_open_{column + 1}"] = game.column_open[column]
+    return words
+
+
+def _encode(known: View, size: int) -> NDArray[np.uint8]:
     discarding = engine.DISCARDING.take(known.phase)
     throwing = discarding & known.to_move
     deadwood = np.empty(len(known), dtype=np.uint8)
     waits, throws = (~throwing).nonzero()[0], throwing.nonzero()[0]
     deadwood[waits] = melds.deadwood(known.hand[waits])
     deadwood[throws], after = melds.deadwood_and_after_discard(known.hand[throws])
-    out = _bits(known)
+    out = _bits(known, size)
     out[throws, _DEADWOOD_AFTER] = _one_more(after)
     rows = np.empty((len(SCALARS), len(known)), dtype=np.uint8)
-    scalars = _scalars(known, deadwood, discarding ^ throwing, np.bitwise_count)
+    scalars = _scalars(known, deadwood, np.bitwise_count)
     for row, values in zip(rows, scalars, strict=True):
         row[:] = values
-    out[:, _FIRST_SCALAR:] = rows.T
+    out[:, _FIRST_SCALAR:SIZE] = rows.T
     return out
 
 
-def _encode_one(known: View) -> NDArray[np.uint8]:
-    """:func:`encode` for one lane: a single game is twice as quick without arrays of one."""
+def _encode_one(known: View, size: int) -> NDArray[np.uint8]:
+    """:func:`_encode` for one lane: a single game is twice as quick without arrays of one."""
     one = known.item()
-    out = _one_lanes_bits(one)
+    out = _one_lanes_bits(one, size)
     discarding = engine.DISCARDING.item(one.phase)
     if discarding and one.to_move:
         deadwood, after = melds.deadwood_and_after_discard(known.hand)
         out[:, _DEADWOOD_AFTER] = _one_more(after)
     else:
         deadwood = melds.deadwood(known.hand)
-    draws = discarding and not one.to_move
-    out[0, _FIRST_SCALAR:] = _scalars(one, deadwood.item(), draws, int.bit_count)
+    out[0, _FIRST_SCALAR:SIZE] = _scalars(one, deadwood.item(), int.bit_count)
     return out
 
 
@@ -318,8 +481,8 @@ def _fixed_flags(rules: Rules) -> int:
     )
 
 
-def _scalars(known: Any, deadwood: Any, opponent_draws: Any, count: Callable[[Any], Any]) -> Any:
-    """SCALARS in order; ``opponent_draws``: the other has drawn a card and not thrown one yet."""
+def _scalars(known: Any, deadwood: Any, count: Callable[[Any], Any]) -> Any:
+    """SCALARS in order."""
     rules = known.rules
     return (
         known.stock_left,
@@ -329,7 +492,7 @@ def _scalars(known: Any, deadwood: Any, opponent_draws: Any, count: Callable[[An
         deadwood,
         known.knock_limit,
         count(known.pile),
-        rules.hand_size + opponent_draws - count(known.opponent_known),
+        known.opponent_unknown,
         min(rules.gin_bonus, 255),
         min(rules.undercut_bonus, 255),
         min(rules.big_gin_bonus or 0, 255),
@@ -337,8 +500,8 @@ def _scalars(known: Any, deadwood: Any, opponent_draws: Any, count: Callable[[An
     )
 
 
-def _one_lanes_bits(one: Any) -> NDArray[np.uint8]:
-    """BIT_PLANES and FLAGS, then zeros, of one lane: uint8 [1, SIZE]."""
+def _one_lanes_bits(one: Any, size: int) -> NDArray[np.uint8]:
+    """BIT_PLANES and FLAGS, then zeros, of one lane: uint8 [1, size]."""
     recent = one.opponent_recent.to_bytes(4, "little")[:3]
     planes = _planes(one, recent, cards.pack_one, _ONE_PACKED_OR_NONE.__getitem__)
     index = _lane_flags_index(one.phase, one.to_move, one.is_dealer, one.upcard_doubles, planes)
@@ -346,13 +509,13 @@ def _one_lanes_bits(one: Any) -> NDArray[np.uint8]:
     string = flags << _FIRST_FLAG
     for number, plane in enumerate(planes):
         string |= plane << number * cards.NUM_CARDS
-    bits = np.frombuffer(string.to_bytes(SIZE // 8, "little"), dtype=np.uint8)
-    return np.unpackbits(bits, bitorder="little").reshape(1, SIZE)
+    bits = np.frombuffer(string.to_bytes(size // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(bits, bitorder="little").reshape(1, size)
 
 
-def _bits(known: View) -> NDArray[np.uint8]:
+def _bits(known: View, size: int) -> NDArray[np.uint8]:
     """The same of many lanes, as one string of bits, which numpy unpacks in one go."""
-    words = np.empty((SIZE // _WORD, len(known)), dtype=np.uint64)
+    words = np.empty((-(-size // _WORD), len(known)), dtype=np.uint64)
     recent = known.opponent_recent.view(np.uint8)
     discards = (recent[nth::4] for nth in range(3))
     planes = _planes(known, discards, cards.pack, _PACKED_OR_NONE.take)
@@ -374,5 +537,5 @@ def _bits(known: View) -> NDArray[np.uint8]:
         if start + width > _WORD:
             np.right_shift(part, _SHIFTS[_WORD - start], out=words[column + 1])
     words[column + 1 :] = 0
-    strings = np.ascontiguousarray(words.T).view(np.uint8).reshape(-1)
-    return np.unpackbits(strings, bitorder="little").reshape(-1, SIZE)
+    strings = np.ascontiguousarray(words.T).view(np.uint8)[:, : size // 8]
+    return np.unpackbits(strings.reshape(-1), bitorder="little").reshape(-1, size)

@@ -128,6 +128,26 @@ class Rules:
         """Players at the table, 2 to 4."""
         return {"heads_up": 2, "cutthroat": 3, "partnership": 4}[self.seating]
 
+    @property
+    def num_sides(self) -> int:
+        """Those with a total of their own: players, in partnership pairs."""
+        return 3 if self.seating == "cutthroat" else 2
+
+    @property
+    def num_tables(self) -> int:
+        """Hands played at once."""
+        return 2 if self.seating == "partnership" else 1
+
+    @property
+    def num_columns(self) -> int:
+        """Columns of the score sheet."""
+        return 3 if self.score_sheet == "hollywood" else 1
+
+    @property
+    def games_to_win(self) -> int:
+        """Games that win a match."""
+        return (self.best_of + 1) // 2
+
     def to_dict(self) -> dict[str, Any]:
         """Every field by name, as recorded games hold them."""
         return dataclasses.asdict(self)

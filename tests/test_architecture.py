@@ -11,12 +11,13 @@ import agents
 
 ROOT = Path(__file__).parent.parent
 LAYERS = [
-    {"cards", "files"},
+    {"cards", "files", "lanes"},
     {"rules"},
-    {"melds", "actions"},
+    {"melds", "actions", "match"},
     {"scoring"},
     {"engine"},
     {"observation", "board"},
+    {"play"},
     {"replay"},
     {"gin_rummy_v0"},
 ]

@@ -26,9 +26,9 @@ CASE_FILE = Path(os.environ.get("GINENV_CASES") or Path(__file__).with_name("cas
 CASES = json.loads(CASE_FILE.read_text(encoding="utf-8"))["cases"]
 
 KINDS = ("meld", "eleven", "knock", "score", "flow", "match")
-# What a case is checked on elsewhere. A match case needs whole games, an observation case what a
-# player may see; neither is of this file.
-ELSEWHERE = {"match": "tests/test_match_cases.py", "observe": "tests/test_observation.py"}
+# The match cases are scored in tests/test_match_cases.py. What a player may see is not of this
+# file either.
+ELSEWHERE = {"observe": "tests/test_observation.py"}
 
 
 class EngineHand:
@@ -493,8 +493,3 @@ def check_last_discard(case: dict[str, Any], play: Player, rules: Rules) -> None
     for key, prose in case["expected"].items():
         assert key in checks, f"{case['id']}: expected {key!r} not understood"
         checks[key](prose)
-
-
-@pytest.mark.parametrize("case", cases_of("match"))
-def test_games_and_matches(case: dict[str, Any]) -> None:
-    pytest.skip(f"games are not there yet: {ELSEWHERE['match']}")
