@@ -1,16 +1,17 @@
-"""One hand as a table of text, for people to read."""
+"""Hands and score sheets as text, for people to read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ginenv import cards, engine, melds, observation
+from ginenv import cards, engine, match, melds, observation
 from ginenv.engine import State
+from ginenv.match import NOBODY, Match
 
-PLAYERS = ("player 0", "player 1")
+PLAYERS = ("player 0", "player 1", "player 2", "player 3")
 _UNDER = "    "
 
 _TURNS = {
@@ -27,8 +28,9 @@ _TURNS = {
 def board(state: State, seat: int | None = None, names: Sequence[str] = PLAYERS) -> str:
     """A hand (a state of one lane) as a table to read, without a newline at its end.
 
-    ``seat`` 0 or 1: only what that seat knows. None: both hands. At the end it shows what was
-    laid down and who scored what; of a dead hand nothing is laid down.
+    ``seat`` 0 or 1: only what that seat knows. None: both hands. ``names``: who sits at seats 0
+    and 1. At the end it shows what was laid down and who scored what; of a dead hand nothing is
+    laid down.
     """
     if seat not in (None, 0, 1) or len(state) != 1:
         raise ValueError(f"seat={seat!r} of {len(state)} lanes: must be None, 0 or 1, of one lane")
@@ -136,3 +138,70 @@ def _ending(state: State, result: dict[str, Any], names: Sequence[str]) -> str:
     total = f"({total}){''.join(doubles)}" if doubles else total
     word = kind.replace("_", " ")
     return f"{names[result['winner']]} scores {result['points']}: {word}, {total}."
+
+
+def score_sheet(sheets: Match, lane: int = 0, names: Sequence[str] = PLAYERS) -> str:
+    """The sheet of a lane's game as a table to read, without a newline at its end.
+
+    ``names``: of the players in order. It shows each side's points and boxes, column by column,
+    and who deals, or after the game's end the finals and the settlement.
+    """
+    sheet, rules = sheets.take(np.array([lane])), sheets.rules
+    sides = [_side(sheet, side, names) for side in range(rules.num_sides)]
+    table = [["", *_headings(rules.num_columns)], *([side] for side in sides)]
+    for column in range(rules.num_columns):
+        for row, points, boxes in zip(
+            table[1:], sheet.totals[0, column], sheet.boxes[0, column], strict=True
+        ):
+            row += [str(points), str(boxes)]
+    if rules.best_of > 1:
+        _add_column(table, "games", sheet.games_won[0])
+    winner = int(sheet.winner[0])
+    if winner != NOBODY:
+        _add_column(table, "final", match.finals(sheet)[0])
+        _add_column(table, "settlement", match.settlement(sheet)[0])
+    if rules.num_columns > 1 and (sheet.closed_by[0] != NOBODY).any():
+        closers = ["" if by == NOBODY else sides[by] for by in sheet.closed_by[0].tolist()]
+        table.append(["closed by", *(cell for name in closers for cell in (name, ""))])
+    games = f", best of {rules.best_of} games" if rules.best_of > 1 else ""
+    lines = [f"Score, to {rules.target}{games}", *_aligned(table)]
+    return "\n".join([*lines, _who(sheet, winner, sides)])
+
+
+def _side(sheet: Match, side: int, names: Sequence[str]) -> str:
+    if sheet.rules.seating == "partnership":
+        return f"{names[side]} & {names[side + 2]}"
+    return names[side]
+
+
+def _headings(columns: int) -> list[str]:
+    if columns == 1:
+        return ["points", "boxes"]
+    return [word for number in range(1, columns + 1) for word in (f"column {number}", "boxes")]
+
+
+def _add_column(table: list[list[str]], heading: str, figures: Iterable[Any]) -> None:
+    """A column with a figure for each side."""
+    for row, word in zip(table, [heading, *map(str, figures)], strict=True):
+        row.append(word)
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines: the first cell to the left, the others to the right."""
+    size = max(map(len, table))
+    rows = [[*row, *[""] * (size - len(row))] for row in table]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+
+
+def _who(sheet: Match, winner: int, sides: Sequence[str]) -> str:
+    """Who deals, or who has won."""
+    pair = sheet.rules.seating == "partnership"
+    if winner == NOBODY:
+        out = " and sits out" if sheet.rules.seating == "cutthroat" else ""
+        return f"{sides[int(sheet.dealer[0])]} {'deal' if pair else 'deals'}{out}."
+    won = "the match" if sheet.rules.best_of > 1 and sheet.over[0] else "the game"
+    return f"{sides[winner]} {'win' if pair else 'wins'} {won}."

@@ -242,6 +242,32 @@ def finals(match: Match) -> NDArray[np.int64]:
     return final
 
 
+def by_player(rules: Rules, of_sides: NDArray[Any]) -> NDArray[Any]:
+    """What belongs to sides [..., S], as belonging to players [..., P]."""
+    return np.concatenate([of_sides] * (rules.num_players // rules.num_sides), axis=-1)
+
+
+def sheet(match: Match, lane: int) -> dict[str, Any]:
+    """The score sheet as plain numbers, by player.
+
+    ``totals`` and ``boxes``: [P], in Hollywood [3][P]; ``dealer``: who deals next, a player (the
+    first of the side's); ``games_won`` [P]; ``winner``: the game's, None while it is played;
+    ``final`` [P]: as :func:`finals`, None likewise.
+    """
+    rules, winner = match.rules, int(match.winner[lane])
+    one = match.take(np.array([lane]))
+    columns = slice(None) if rules.score_sheet == "hollywood" else 0
+    over = winner != NOBODY
+    return {
+        "totals": by_player(rules, one.totals[0, columns]).tolist(),
+        "boxes": by_player(rules, one.boxes[0, columns]).tolist(),
+        "dealer": int(match.dealer[lane]),
+        "games_won": by_player(rules, one.games_won[0]).tolist(),
+        "winner": winner if over else None,
+        "final": by_player(rules, finals(one)[0]).tolist() if over else None,
+    }
+
+
 def next_game(match: Match, lanes: Ints, generator: np.random.Generator) -> None:
     """A new sheet for lanes whose game has ended, in place; the loser deals.
 

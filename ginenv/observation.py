@@ -325,7 +325,18 @@ def view(state: State, seats: NDArray[np.intp] | None = None, game: Standing | N
     )
 
 
-def onlooker_view(state: State, game: Standing) -> View:
+def known_result(result: dict[str, Any], seat: int | None) -> dict[str, Any]:
+    """The result of an ended hand as a seat (None: somebody else) may know it.
+
+    Of a dead hand nothing is laid down: each knows his own deadwood, the other's is None.
+    """
+    if result["kind"] != "dead":
+        return result
+    deadwood = [points if at == seat else None for at, points in enumerate(result["deadwood"])]
+    return {**result, "deadwood": deadwood}
+
+
+def onlooker_view(state: State, game: Standing | None) -> View:
     """What is public of hands that the viewer sits out of: no cards of his own, and of the two
     hands together what was seen to be taken."""
     lanes = len(state)

@@ -180,12 +180,14 @@ def _enter(play: Play, lanes: NDArray[np.intp]) -> NDArray[np.int64]:
         return _pay_hand(play, lanes, winners, points, entered)
     sides = play.rules.num_sides
     gains = sides * entered.astype(np.int64) - entered.sum(axis=1, keepdims=True)
-    payoffs = _of_players(play.rules, gains)
+    payoffs = match.by_player(play.rules, gains)
     ends = play.match.over if play.episode == "match" else play.match.winner != match.NOBODY
     ended = ends[lanes].nonzero()[0]
     if len(ended):
         play.over[lanes[ended]] = True
-        left = _of_players(play.rules, play.match.settled[lanes[ended]]) - play.paid[lanes[ended]]
+        left = (
+            match.by_player(play.rules, play.match.settled[lanes[ended]]) - play.paid[lanes[ended]]
+        )
         payoffs[ended] = left
     play.paid[lanes] += payoffs
     return payoffs
@@ -200,19 +202,14 @@ def _pay_hand(
 ) -> NDArray[np.int64]:
     """A hand played singly pays its points; in cutthroat who sits out has no part in it."""
     if play.rules.seating != "cutthroat":
-        return _of_players(play.rules, (2 * entered - entered.sum(axis=1, keepdims=True)))
+        gains = 2 * entered - entered.sum(axis=1, keepdims=True)
+        return match.by_player(play.rules, gains).astype(np.int64)
     payoffs = np.zeros((len(lanes), 3), np.int64)
     sign = np.array([[1, -1], [-1, 1], [0, 0]])  # by winner; NOBODY takes the last
     np.put_along_axis(
         payoffs, play.seats[lanes, 0], sign[winners[:, 0]] * points.astype(np.int64), axis=1
     )
     return payoffs
-
-
-def _of_players(rules: Rules, by_side: NDArray[Any]) -> NDArray[np.int64]:
-    """What belongs to sides [N, S], by player [N, P]."""
-    wide: NDArray[np.int64] = by_side.astype(np.int64)
-    return np.tile(wide, 2) if rules.seating == "partnership" else wide
 
 
 def standing(
@@ -264,3 +261,12 @@ def winners(play: Play) -> NDArray[np.int8]:
     boxes = play.match.boxes[:, 0]
     by_box: NDArray[np.int8] = boxes.argmax(axis=1).astype(np.int8)
     return np.where(boxes.any(axis=1), by_box, np.int8(match.NOBODY))
+
+
+def win_payoffs(play: Play) -> NDArray[np.float64]:
+    """1 to the winner of each episode, and to the others what sums to 0, [B, P]; else 0."""
+    rules = play.rules
+    won = winners(play)[:, None]
+    gains = np.where(np.arange(rules.num_sides) == won, 1.0, -1 / (rules.num_sides - 1))
+    paid: NDArray[np.float64] = match.by_player(rules, np.where(won < 0, 0.0, gains))
+    return paid

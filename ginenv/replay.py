@@ -1,8 +1,8 @@
 """Recorded games: write them, read them, re-run them through the engine, show them as text.
 
-A record is one line of JSON (``ginenv-game/1``, docs/REPLAYS.md). Rules, dealer, deck and actions
-determine all else; result and scores are there to read, and to check the re-run against. This
-version records hands played singly: one hand in a record, ``final`` null.
+A record is one line of JSON (``ginenv-game/1``, docs/REPLAYS.md): a game, or a hand played singly.
+Rules, first dealer, decks and actions determine all else; results, scores and who sits where are
+there to read, and to check the re-run against.
 
 ``python -m ginenv.replay FILE`` checks every line of a file and prints its first game move by move,
 or with ``--show N`` its N-th.
@@ -11,62 +11,60 @@ or with ``--show N`` its N-th.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ginenv import actions, cards, engine
-from ginenv import rules as rules_module
-from ginenv.board import board
+from ginenv import actions, engine, match
+from ginenv.board import board, score_sheet
 from ginenv.engine import State
 from ginenv.files import whole_file
+from ginenv.play import Play
+from ginenv.records import FORMAT, Hand, ReplayError, check_deck, entry_of, in_hand, parse
 from ginenv.rules import Rules
 
-FORMAT = "ginenv-game/1"
+__all__ = [
+    "FORMAT",
+    "Hand",
+    "ReplayError",
+    "check",
+    "check_deck",
+    "hands_of",
+    "legal_words",
+    "main",
+    "outcome",
+    "parse",
+    "read",
+    "record",
+    "rerun",
+    "show",
+    "write",
+]
 
 
-class ReplayError(ValueError):
-    """A record that is damaged, or that does not re-run to what it says."""
+def hands_of(play: Play, lane: int, chosen: Sequence[Sequence[int]]) -> list[Hand]:
+    """The hands that lie at the tables of an episode, to be recorded before the next are dealt.
 
-
-@dataclass(frozen=True, slots=True)
-class Hand:
-    """One hand as it was played: with the rules, all that determines it."""
-
-    dealer: int
-    """Seat 0 or 1."""
-    deck: tuple[int, ...]
-    """Card ids of the whole deck in deal order."""
-    actions: tuple[int, ...]
-    """Action ids, 0..107."""
-
-
-def check_deck(rules: Rules, deck: str | Iterable[str | int]) -> NDArray[np.uint8]:
-    """A whole deck in deal order, uint8 [D], from text, names or ids.
-
-    Raises ValueError that names the card that is unknown, there twice, missing or not of this
-    deck.
+    ``chosen``: the action ids played at each table.
     """
-    ids = cards.parse_list(deck)
-    held = cards.from_ids(ids.tolist())
-    whole = cards.deck_set(rules.num_ranks, rules.num_suits)
-    if held & ~whole:
-        raise ValueError(
-            f"{cards.format(held & ~whole)}: not in a deck of {rules.num_ranks} ranks and "
-            f"{rules.num_suits} suits"
+    hands = []
+    for table, taken in enumerate(chosen):
+        at = lane * play.rules.num_tables + table
+        first, second = play.seats[lane, table].tolist()
+        hands.append(
+            Hand(
+                dealer=int(play.hands.dealer[at]),
+                deck=tuple(play.hands.deck[at].tolist()),
+                actions=tuple(taken),
+                seats=None if play.rules.seating == "heads_up" else (first, second),
+            )
         )
-    if held != whole:
-        raise ValueError(
-            f"{len(ids)} cards, and the deck has {rules.deck_size}; "
-            f"missing: {cards.format(whole & ~held)}"
-        )
-    return ids
+    return hands
 
 
 def legal_words(state: State) -> list[str]:
@@ -79,14 +77,18 @@ def legal_words(state: State) -> list[str]:
 
 
 def record(
-    rules: Rules, players: Sequence[str], hands: Iterable[Hand], **extra: Any
+    rules: Rules, players: Sequence[str], hands: Iterable[Hand], game: bool = False, **extra: Any
 ) -> dict[str, Any]:
-    """The record of a game, results and scores found by playing the hands again.
+    """The record of a hand played singly (partnership: of a round), or of a ``game`` so far.
 
-    ``extra``: further keys, such as ``seed`` or ``date``. Raises ReplayError for what
-    :func:`check` would not accept.
+    ``hands``: in the order in which they were played, of a round the table of player 0 first;
+    results, scores and final are found by playing them again. ``extra``: further keys, such as
+    ``seed`` or ``date``. Raises ReplayError for what :func:`check` would not accept.
     """
-    entries = [_entry(rules, hand) for hand in hands]
+    played = list(hands)
+    if not game and len(played) != rules.num_tables:
+        raise ReplayError(f"{len(played)} hands, and without game=True it is {rules.num_tables}")
+    entries = [entry_of(hand) for hand in played]
     made = {
         "format": FORMAT,
         "rules": rules.to_dict(),
@@ -96,27 +98,67 @@ def record(
         **extra,
     }
     parse(made)
+    again = _Game(rules, played[0])
+    for number, (hand, entry) in enumerate(zip(played, entries, strict=True), start=1):
+        with in_hand(number):
+            entry["result"] = again.play(hand)
+            entry["scores"] = again.scores
+    if game:
+        made["final"] = again.final
     return made
 
 
-def _entry(rules: Rules, hand: Hand) -> dict[str, Any]:
-    result = outcome(rules, hand)
-    return {
-        "dealer": hand.dealer,
-        "deck": " ".join(cards.name(card) for card in hand.deck),
-        "actions": ", ".join(actions.format(action) for action in hand.actions),
-        "result": result,
-        "scores": _scores(rules, result),
-    }
+class _Game:
+    """A game played again hand by hand, on a sheet of its own."""
 
+    def __init__(self, rules: Rules, first: Hand) -> None:
+        # In cutthroat the seats tell who deals: it is who has none.
+        dealer = 3 - sum(first.seats or ()) if rules.seating == "cutthroat" else first.dealer
+        # A record is one game: who wins it has not won a match.
+        self.rules = dataclasses.replace(rules, best_of=1)
+        self.sheet = match.start(self.rules, np.array([dealer]))
+        self._round: list[tuple[int, int]] = []
 
-def _scores(rules: Rules, result: dict[str, Any]) -> list[Any]:
-    """The totals after the first hand of a game."""
-    totals = [0, 0]
-    if result["winner"] is not None:
-        totals[result["winner"]] = result["points"]
-    # On the three-column sheet a first win is entered in the first column only.
-    return [totals, [0, 0], [0, 0]] if rules.score_sheet == "hollywood" else totals
+    def play(self, hand: Hand) -> dict[str, Any]:
+        """The result of the next hand, entered on the sheet.
+
+        Raises ReplayError if by the rules another hand, or none, comes next, and as
+        :func:`rerun` does.
+        """
+        if self.sheet.winner[0] != match.NOBODY:
+            raise ReplayError("comes after the end of the game")
+        table = len(self._round)
+        if hand.seats is not None:
+            seats = match.seats(self.sheet)[0, table].tolist()
+            _same("seats", list(hand.seats), seats, "by the rules it is")
+        dealer = int(match.dealer_seats(self.sheet)[0, table])
+        _same("dealer", hand.dealer, dealer, "by the rules it is")
+        result = outcome(self.rules, hand)
+        self.enter(result)
+        return result
+
+    def enter(self, result: dict[str, Any]) -> bool:
+        """Enter a hand's result; whether it went onto the sheet, as a whole round does."""
+        winner = match.NOBODY if result["winner"] is None else result["winner"]
+        self._round.append((winner, result["points"]))
+        if len(self._round) < self.rules.num_tables:
+            return False
+        winners, points = np.array(self._round).T[:, None]
+        match.enter(self.sheet, np.array([0]), winners, points)
+        self._round = []
+        return True
+
+    @property
+    def scores(self) -> list[Any]:
+        """The running totals by player."""
+        totals: list[Any] = match.sheet(self.sheet, 0)["totals"]
+        return totals
+
+    @property
+    def final(self) -> list[int] | None:
+        """What each player's game came to; None while it is played."""
+        final: list[int] | None = match.sheet(self.sheet, 0)["final"]
+        return final
 
 
 def rerun(rules: Rules, hand: Hand) -> Iterator[State]:
@@ -145,83 +187,28 @@ def outcome(rules: Rules, hand: Hand) -> dict[str, Any]:
     return engine.result(state, 0)
 
 
-def parse(made: Any) -> tuple[Rules, list[Hand]]:
-    """The rules and hands of a record, not yet re-run. Unknown keys are left alone.
-
-    Raises ReplayError that names what is damaged.
-    """
-    kinds = {"format": str, "rules": dict, "players": list, "hands": list, "final": None}
-    _check_keys(made, kinds)
-    if made["format"] != FORMAT:
-        raise ReplayError(f"format {made['format']!r}: this version reads {FORMAT!r}")
-    try:
-        rules = rules_module.from_dict(made["rules"])
-    except ValueError as error:
-        raise ReplayError(f"rules: {error}") from None
-    if rules.seating != "heads_up" or len(made["hands"]) != 1 or made["final"] is not None:
-        raise ReplayError(
-            f"seating {rules.seating!r}, {len(made['hands'])} hands, final {made['final']!r}: "
-            "this version records only single hands of two players, with final null"
-        )
-    players = made["players"]
-    if len(players) != rules.num_players or not all(type(name) is str for name in players):
-        raise ReplayError(f"players {players!r}: must be {rules.num_players} names")
-    hands = []
-    for number, entry in enumerate(made["hands"], start=1):
-        try:
-            hands.append(_parse_hand(rules, entry))
-        except ValueError as error:
-            raise ReplayError(f"hand {number}: {error}") from None
-    return rules, hands
-
-
-def _parse_hand(rules: Rules, entry: Any) -> Hand:
-    kinds = {"dealer": int, "deck": str, "actions": str, "result": dict, "scores": list}
-    _check_keys(entry, kinds)
-    if entry["dealer"] not in (0, 1):
-        raise ReplayError(f"dealer {entry['dealer']}: must be 0 or 1")
-    try:
-        deck = check_deck(rules, entry["deck"])
-    except ValueError as error:
-        raise ReplayError(f"deck: {error}") from None
-    played = []
-    words = entry["actions"].split(",") if entry["actions"].strip() else []
-    for number, word in enumerate(words, start=1):
-        try:
-            played.append(actions.parse(word))
-        except ValueError as error:
-            raise ReplayError(f"action {number}: {error}") from None
-    return Hand(entry["dealer"], tuple(deck.tolist()), tuple(played))
-
-
-def _check_keys(found: Any, kinds: Mapping[str, type | None]) -> None:
-    """Raise ReplayError unless these keys are there, each of its kind (None: of any)."""
-    if type(found) is not dict:
-        raise ReplayError("not a JSON object")
-    for key, kind in kinds.items():
-        if key not in found:
-            raise ReplayError(f"{key!r} is missing")
-        if kind is not None and type(found[key]) is not kind:
-            raise ReplayError(f"{key}: {found[key]!r} is not of the kind {kind.__name__}")
-
-
 def check(made: Any) -> None:
     """Re-run all that a record holds. Raises ReplayError that names the first difference."""
     rules, hands = parse(made)
+    game = _Game(rules, hands[0])
     for number, (hand, entry) in enumerate(zip(hands, made["hands"], strict=True), start=1):
-        try:
-            result = outcome(rules, hand)
-            for key, value in result.items():
+        with in_hand(number):
+            for key, value in game.play(hand).items():
                 _same(f"result, {key}", entry["result"].get(key, "missing"), value)
-            _same("scores", entry["scores"], _scores(rules, result))
-        except ReplayError as error:
-            raise ReplayError(f"hand {number}: {error}") from None
+            _same("scores", entry["scores"], game.scores)
+    if not _is_single(rules, made):
+        _same("final", made["final"], game.final, "the game re-runs to")
 
 
-def _same(where: str, written: Any, again: Any) -> None:
+def _is_single(rules: Rules, made: dict[str, Any]) -> bool:
+    """Whether this may be a hand, or round, that was not played as part of a game."""
+    return made["final"] is None and len(made["hands"]) <= rules.num_tables
+
+
+def _same(where: str, written: Any, again: Any, how: str = "the hand re-runs to") -> None:
     # As text: to Python True is 1 and 14.0 is 14.
     if json.dumps(written) != json.dumps(again):
-        raise ReplayError(f"{where}: recorded {written!r}, and the hand re-runs to {again!r}")
+        raise ReplayError(f"{where}: recorded {written!r}, and {how} {again!r}")
 
 
 # Files.
@@ -263,11 +250,16 @@ def _no_number(word: str) -> Any:
 
 
 def show(made: dict[str, Any]) -> Iterator[str]:
-    """A checked record move by move, as blocks of text: the table as dealt, then each action."""
+    """A checked record move by move, as blocks of text: the table as dealt, then each action.
+
+    After each hand (partnership: round) of a game comes the score sheet.
+    """
     rules, hands = parse(made)
     # A name is anybody's text: one that would upset a terminal is shown escaped.
-    names = [name if name.isprintable() else ascii(name) for name in made["players"]]
+    players = [name if name.isprintable() else ascii(name) for name in made["players"]]
+    game = _Game(rules, hands[0])
     for number, hand in enumerate(hands, start=1):
+        names = [players[player] for player in hand.seats or (0, 1)]
         head = f"Hand {number}: {names[0]} against {names[1]}"
         mover = 0
         for at, state in enumerate(rerun(rules, hand)):
@@ -275,6 +267,9 @@ def show(made: dict[str, Any]) -> Iterator[str]:
                 head = f"{at}. {names[mover]}: {actions.format(hand.actions[at - 1])}"
             yield f"{head}\n{board(state, names=names)}\n"
             mover = int(state.mover[0])
+        entered = game.enter(engine.result(state, 0))
+        if entered and not _is_single(rules, made):
+            yield f"{score_sheet(game.sheet, 0, players)}\n"
 
 
 # The command.

@@ -14,12 +14,15 @@ LAYERS = [
     {"cards", "files", "lanes"},
     {"rules"},
     {"melds", "actions", "match"},
-    {"scoring"},
+    {"scoring", "records"},
     {"engine"},
     {"observation", "board"},
     {"play"},
     {"replay"},
+    {"aec_wrappers"},
     {"gin_rummy_v0"},
+    {"gym_env", "gym_vector"},
+    {"text"},
 ]
 
 

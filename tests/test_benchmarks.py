@@ -8,16 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-ENGINE = Path(__file__).resolve().parent.parent / "benchmarks" / "engine.py"
+FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
 
 
-def run_engine(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ENGINE), "--seconds", "0.01", "--rounds", "1", *arguments]
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    short = ["--seconds", "0.01", "--rounds", "1"]
+    command = [sys.executable, str(FOLDER / script), *short, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
 def test_engine_benchmark_writes_its_figures(tmp_path: Path) -> None:
-    ran = run_engine("--lanes", "1,16", "--json", str(tmp_path / "engine.json"))
+    ran = run("engine.py", "--lanes", "1,16", "--json", str(tmp_path / "engine.json"))
     assert ran.returncode == 0, ran.stderr
     assert "masks and observations, 16 lanes" in ran.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["engine.json"]
@@ -53,6 +54,18 @@ def test_engine_benchmark_says_what_is_wrong_with_its_arguments(tmp_path: Path) 
         (("--json", str(tmp_path / "no" / "engine.json")), "there is no folder"),
         (("--rounds", "0"), "--rounds 0"),
     ):
-        ran = run_engine(*arguments)
+        ran = run("engine.py", *arguments)
         assert ran.returncode == 2
         assert told in ran.stderr
+
+
+def test_games_benchmark_writes_its_figures(tmp_path: Path) -> None:
+    ran = run("games.py", "--lanes", "16", "--json", str(tmp_path / "games.json"))
+    assert ran.returncode == 0, ran.stderr
+    figures = json.loads((tmp_path / "games.json").read_text())
+    assert len(figures) == 10
+    for row, values in figures.items():
+        assert row in ran.stdout
+        assert values["decisions_per_second"] > 0
+        assert (values["games_per_second"] is None) == row.startswith("hands")
+    assert run("games.py", "--lanes", "0").returncode == 2

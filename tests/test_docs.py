@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ginenv.rules import HAND_FIELDS, PRESETS, Rules
+from ginenv.rules import FIELDS, PRESETS, Rules
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -34,10 +34,10 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-def test_the_table_of_variants_names_every_preset_and_hand_field() -> None:
+def test_the_table_of_variants_names_every_preset_and_field() -> None:
     table = README.split("## Variants")[1].split("## What differs")[0]
     assert all(f"`{name}`" in table for name in PRESETS)
-    assert all(f"`{name}`" in table for name in HAND_FIELDS)
+    assert all(f"`{name}`" in table for name in FIELDS)
     for name, default in re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.MULTILINE):
         assert str(getattr(Rules(), name)) == default
 
