@@ -1,247 +1,285 @@
-"""Duplicate deals between two agents, many lanes at once, and figures with their intervals.
+"""Duplicate deals between agents: hands, games or matches on many lanes at once.
 
-Each deal is played twice, same deck and dealer, the agents' seats swapped: what luck gives one of
-them in the first hand it gives the other in the second.
+A deal of a hand is a deck and a first dealer. A deal of a game or match is the first dealer and a
+sequence of decks, one for each round (partnership: two, one a table). Each deal is played once for
+every way to seat the agents: what luck gives one of them in one play it gives the others in the
+next. After the first round that holds for the decks only: who deals, and in cutthroat who plays,
+follows from who lost.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from agents import Agent
+from agents.figures import NOBODY, Hands, Results, report
 from agents.random import choose
-from ginenv import actions, engine, match, observation, scoring
-from ginenv.engine import State
+from ginenv import actions, engine, match, replay, scoring
+from ginenv import play as playing
+from ginenv.replay import Hand
 from ginenv.rules import Rules
 
-CONFIDENCE = 0.95
-DEALS_AT_ONCE = 2048
+LANES_AT_ONCE = {"hand": 4096, "game": 16384, "match": 16384}
+"""More lanes pay for games: the last games of a chunk, long ones, are played on few of them."""
+MAX_DRY_ROUNDS = 500
+"""A game is broken off after so many rounds in a row in which nobody scored: there are agents who
+never win a hand from each other."""
+_BLOCK = 512
+
+Recorder = Callable[[tuple[int, ...], list[list[Hand]]], None]
+"""Called for each episode, deal by deal, with the agent that each player was, and its games."""
 
 
-@dataclass(slots=True)
-class Hands:
-    """N ended hands between agents A and B; hand ``2i`` and ``2i + 1`` are one deal."""
+def seatings(rules: Rules) -> NDArray[np.intp]:
+    """The ways to seat the agents: which agent each player is, [K, P].
 
-    kind: NDArray[np.uint8]
-    """Codes of ``scoring.KINDS``, [N]."""
-    winner: NDArray[np.int8]
-    """0 for A, 1 for B, -1 for nobody, [N]."""
-    points: NDArray[np.int16]
-    """What the winner scored, [N]."""
-    knocker: NDArray[np.int8]
-    """Who ended the hand by knock, gin or big gin: 0, 1, or -1, [N]."""
-    knock_deadwood: NDArray[np.uint8]
-    """The knocker's, [N]."""
-    turns: NDArray[np.int16]
-    """Turns of both players together, [N]."""
-    illegal: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
-    """Illegal choices of A and B; each was replaced by a random legal action."""
-
-    @staticmethod
-    def join(parts: list[Hands]) -> Hands:
-        """One after the other; illegal choices added up."""
-        columns = {
-            column.name: np.concatenate([getattr(part, column.name) for part in parts])
-            for column in fields(Hands)
-            if column.name != "illegal"
-        }
-        return Hands(**columns, illegal=np.sum([part.illegal for part in parts], axis=0))
-
-    def gains(self) -> NDArray[np.float64]:
-        """A's points less B's, hand by hand, [N]."""
-        sign = np.array([1.0, -1.0, 0.0])[self.winner]  # -1 picks the last
-        return sign * self.points
+    Heads up and partnership (0 and 2 against 1 and 3) both ways round; all six of three.
+    """
+    agents = range(rules.num_sides)
+    plan = np.array(list(itertools.permutations(agents)), dtype=np.intp)
+    return match.by_player(rules, plan)
 
 
-Recorder = Callable[[int, NDArray[np.uint8], NDArray[np.uint8], list[list[int]]], None]
-"""Called with A's seat, the decks [N, D], the dealers [N] and each hand's actions."""
+class Decks:
+    """The decks of some deals, those of later rounds shuffled when they are first asked for."""
+
+    def __init__(self, rules: Rules, generator: np.random.Generator, deals: int) -> None:
+        self.rules = rules
+        first = engine.shuffle(rules, generator, deals * rules.num_tables)
+        first = first.reshape(1, deals, rules.num_tables, -1)
+        starts = range(0, deals, _BLOCK)
+        # Deals in blocks, each with a generator of its own: however many rounds some deals take,
+        # others have the same decks, and few of them have decks shuffled that nobody plays.
+        self.blocks = [first[:, start : start + _BLOCK] for start in starts]
+        """uint8 [R, _BLOCK, T, D] each; R differs."""
+        self.generators = generator.spawn(len(self.blocks))
+
+    def take(self, deals: NDArray[np.intp], rounds: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """The decks of these rounds, counted from 0, of these deals: uint8 [N, T, D]."""
+        block, place = np.divmod(deals, _BLOCK)
+        taken = np.empty((len(deals), *self.blocks[0].shape[2:]), np.uint8)
+        for number in np.unique(block).tolist():
+            rows = (block == number).nonzero()[0]
+            self._shuffle(number, int(rounds[rows].max()) + 1)
+            taken[rows] = self.blocks[number][rounds[rows], place[rows]]
+        return taken
+
+    def _shuffle(self, number: int, rounds: int) -> None:
+        """Twice as many rounds of a block, until there are enough."""
+        while len(decks := self.blocks[number]) < rounds:
+            lanes = decks.size // decks.shape[-1]
+            more = engine.shuffle(self.rules, self.generators[number], lanes)
+            self.blocks[number] = np.concatenate([decks, more.reshape(decks.shape)])
+
+
+class _Log:
+    """The actions of B episodes, kept hand by hand and game by game."""
+
+    def __init__(self, rules: Rules, lanes: int) -> None:
+        self.tables = rules.num_tables
+        # Draw and discard each turn, three passes, a last offer.
+        self.chosen = np.zeros((lanes * self.tables, 2 * rules.turn_limit + 8), np.uint8)
+        self.count = np.zeros(len(self.chosen), np.intp)
+        self.games: list[list[list[Hand]]] = [[] for _ in range(lanes)]
+
+    def add(self, at: NDArray[np.intp], chosen: NDArray[np.intp]) -> None:
+        """Actions at these tables, counted as the engine's lanes: ints [N]."""
+        self.chosen[at, self.count[at]] = chosen
+        self.count[at] += 1
+
+    def end_round(self, play: playing.Play, lanes: NDArray[np.intp]) -> None:
+        """Keep the hands that have ended on these lanes."""
+        first = play.match.rounds[lanes] == 1
+        for lane, opens in zip(lanes.tolist(), first.tolist(), strict=True):
+            at = range(lane * self.tables, (lane + 1) * self.tables)
+            chosen = [self.chosen[hand, : self.count[hand]].tolist() for hand in at]
+            if opens:
+                self.games[lane].append([])
+            self.games[lane][-1].extend(replay.hands_of(play, lane, chosen))
+            self.count[at] = 0
+
+
+class _Chunk:
+    """Deals in play side by side; lane ``deal * K + k`` is a deal's k-th play."""
+
+    def __init__(
+        self, rules: Rules, episode: str, deals: int, generator: np.random.Generator, logs: bool
+    ) -> None:
+        plan = seatings(rules)
+        self.rules = rules
+        self.plays = len(plan)
+        self.agents = np.tile(plan, (deals, 1))
+        """Which agent each player is, [B, P]."""
+        lanes = len(self.agents)
+        self.deal = np.arange(deals).repeat(self.plays)
+        self.decks = Decks(rules, generator, deals)
+        dealers = match.cut(rules, generator, deals).repeat(self.plays)
+        self.dealt = np.zeros(lanes, np.intp)
+        """Rounds of the episode before the one in play, [B]."""
+        decks = self.decks.take(self.deal, self.dealt)
+        self.play = playing.start(rules, episode, decks, dealers)
+        self.live = np.arange(lanes)
+        """Lanes that are played on."""
+        self.games = np.ones(lanes, np.int32)
+        self.dry = np.zeros(lanes, np.intp)
+        """Rounds since somebody scored, [B]."""
+        self.paid = np.zeros((lanes, rules.num_players), np.int64)
+        self.illegal = np.zeros(rules.num_sides, np.int64)
+        self.hands: list[Hands] = []
+        self.log = _Log(rules, lanes) if logs else None
+
+    def step(self, agents: Sequence[Agent], generator: np.random.Generator) -> int:
+        """One action on each live lane; how many episodes ended."""
+        chosen = np.zeros(len(self.deal), dtype=np.intp)
+        on_move = self.agents[self.live, self.play.mover[self.live]]
+        for number, agent in enumerate(agents):
+            lanes = self.live[on_move == number]
+            if len(lanes):
+                chosen[lanes] = self._ask(number, agent, lanes, generator)
+        if self.log is not None:
+            self.log.add(self.play.on_move[self.live], chosen[self.live])
+        ended = playing.step(self.play, chosen)
+        if not len(ended.lanes):
+            return 0
+        self.paid[ended.lanes] += ended.payoffs
+        scored = ended.payoffs.any(axis=1)
+        self.dry[ended.lanes] = np.where(scored, 0, self.dry[ended.lanes] + 1)
+        return self._end_rounds(ended.lanes, generator)
+
+    def _ask(
+        self, number: int, agent: Agent, lanes: NDArray[np.intp], generator: np.random.Generator
+    ) -> NDArray[np.intp]:
+        hands = playing.hands_on_move(self.play, lanes)
+        legal = engine.legal(hands)
+        words = actions.words(legal)
+        chosen = agent.act(playing.view(self.play, hands, lanes), legal, generator)
+        wrong = (~actions.contains(words, chosen)).nonzero()[0]
+        self.illegal[number] += len(wrong)
+        chosen[wrong] = choose(words[wrong], generator)
+        return chosen
+
+    def _end_rounds(self, lanes: NDArray[np.intp], generator: np.random.Generator) -> int:
+        """Keep what has ended on these lanes and deal on; how many episodes ended."""
+        play = self.play
+        self.hands.append(_hands(play, self.agents, lanes))
+        if self.log is not None:
+            self.log.end_round(play, lanes)
+        won = play.match.winner[lanes] != match.NOBODY
+        play.over[lanes] |= ~won & (self.dry[lanes] >= MAX_DRY_ROUNDS)
+        goes_on = ~play.over[lanes]
+        self.games[lanes[goes_on & won]] += 1
+        lanes = lanes[goes_on]
+        if len(lanes):
+            self.dealt[lanes] += 1
+            decks = self.decks.take(self.deal[lanes], self.dealt[lanes])
+            playing.deal(play, lanes, decks, generator)
+        ended = len(goes_on) - len(lanes)
+        if ended:
+            self.live = (~play.over).nonzero()[0]
+        return ended
+
+    def results(self, before: int) -> Results:
+        """What has come of it, when no lane is left; ``before``: episodes before these."""
+        play, rules = self.play, self.rules
+        single = play.episode == "hand"
+        by_side = self.paid[:, : rules.num_sides] if single else play.match.settled
+        sides = self.agents[:, : rules.num_sides]
+        settlement = np.zeros(sides.shape)
+        np.put_along_axis(settlement, sides, by_side.astype(np.float64), axis=1)
+        winner = playing.winners(play)[:, None].astype(np.intp)
+        agent = np.take_along_axis(sides, winner, axis=1)[:, 0]
+        hands = Hands.join(self.hands)
+        hands.episode += before
+        return Results(
+            episode=play.episode,
+            tables=rules.num_tables,
+            plays=self.plays,
+            winner=np.where(winner[:, 0] == match.NOBODY, NOBODY, agent).astype(np.int8),
+            unfinished=(winner[:, 0] == match.NOBODY) & (not single),
+            settlement=settlement,
+            games=self.games,
+            illegal=self.illegal,
+            hands=hands.take(np.argsort(hands.episode, kind="stable")),
+        )
+
+    def record(self, recorder: Recorder) -> None:
+        """Pass on what was logged."""
+        if self.log is not None:
+            for agents, games in zip(self.agents.tolist(), self.log.games, strict=True):
+                recorder(tuple(agents), games)
+
+
+def _hands(play: playing.Play, agents: NDArray[np.intp], lanes: NDArray[np.intp]) -> Hands:
+    """The ended hands at the tables of these lanes, N x T of them."""
+    tables = play.rules.num_tables
+    state, rows = play.hands, np.arange(len(lanes) * tables)
+    at = (lanes[:, None] * tables + np.arange(tables)).reshape(-1)
+    pair = agents[lanes[:, None, None], play.seats[lanes]].reshape(-1, 2)
+    mover, winner, by_knock = state.mover[at], state.winner[at], state.kind[at] != scoring.DEAD
+    return Hands(
+        episode=lanes.repeat(tables),
+        pair=pair.astype(np.int8),
+        kind=state.kind[at],
+        winner=np.where(winner < 0, NOBODY, pair[rows, winner]).astype(np.int8),
+        points=state.points[at],
+        knocker=np.where(by_knock, pair[rows, mover], NOBODY).astype(np.int8),
+        knock_deadwood=state.deadwood[at, mover],
+        turns=state.turn[at] + by_knock.astype(np.int16),
+    )
 
 
 def play(
     rules: Rules,
-    agents: tuple[Agent, Agent],
+    agents: Sequence[Agent],
     deals: int,
     deck_generator: np.random.Generator,
     action_generator: np.random.Generator,
-    progress: Callable[[int], None] = lambda hands: None,
+    progress: Callable[[int], None] = lambda episodes: None,
     recorder: Recorder | None = None,
-) -> Hands:
-    """Play ``deals`` deals twice each between agents A and B.
+    episode: str = "hand",
+) -> Results:
+    """Play ``deals`` deals of hands, games or matches, each in all seatings of the agents.
 
-    The decks depend on ``deck_generator`` alone, so that each pair of agents can be given the
-    same ones. ``progress`` is told of the hands that have ended.
+    As many agents as there are sides: two, or three in cutthroat. The decks depend on
+    ``deck_generator`` alone, so that other agents can be given the same ones. ``progress`` is told
+    of the episodes that have ended.
     """
+    if len(agents) != rules.num_sides:
+        raise ValueError(f"{len(agents)} agents: {rules.seating} takes {rules.num_sides}")
     parts = []
-    for start in range(0, deals, DEALS_AT_ONCE):
-        count = min(DEALS_AT_ONCE, deals - start)
-        decks = engine.shuffle(rules, deck_generator, count).repeat(2, axis=0)
-        dealers = match.cut(rules, deck_generator, count).repeat(2)
-        seat_of_a = np.tile(np.array([0, 1], dtype=np.intp), count)
-        state = engine.deal(rules, decks, dealers)
-        trace: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
-        illegal = _play_out(state, agents, seat_of_a, action_generator, progress, trace)
-        parts.append(_summary(state, seat_of_a, illegal))
+    plays = len(seatings(rules))
+    at_once = LANES_AT_ONCE[episode] // plays
+    for start in range(0, deals, at_once):
+        count = min(at_once, deals - start)
+        chunk = _Chunk(rules, episode, count, deck_generator, logs=recorder is not None)
+        while len(chunk.live):
+            progress(chunk.step(agents, action_generator))
         if recorder is not None:
-            played = _actions_by_lane(trace, len(state))
-            for seat in (0, 1):
-                lanes = (seat_of_a == seat).nonzero()[0]
-                taken = [played[lane] for lane in lanes]
-                recorder(seat, decks[lanes], dealers[lanes], taken)
-    return Hands.join(parts)
-
-
-def _play_out(
-    state: State,
-    agents: tuple[Agent, Agent],
-    seat_of_a: NDArray[np.intp],
-    generator: np.random.Generator,
-    progress: Callable[[int], None],
-    trace: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
-) -> NDArray[np.int64]:
-    """Play all lanes to the end; who chose how many illegal actions, [2]."""
-    illegal = np.zeros(2, dtype=np.int64)
-    running = len(state)
-    while running:
-        chosen = np.zeros(len(state), dtype=np.intp)
-        on_move = np.where(state.over, -1, state.mover ^ seat_of_a)
-        for player, agent in enumerate(agents):
-            lanes = (on_move == player).nonzero()[0]
-            if len(lanes):
-                part = state.take(lanes)
-                legal = engine.legal(part)
-                words = actions.words(legal)
-                action = agent.act(observation.view(part), legal, generator)
-                wrong = (~actions.contains(words, action)).nonzero()[0]
-                illegal[player] += len(wrong)
-                action[wrong] = choose(words[wrong], generator)
-                chosen[lanes] = action
-        live = (on_move >= 0).nonzero()[0]
-        trace.append((live, chosen[live]))
-        engine.step(state, chosen)
-        left = int(np.count_nonzero(~state.over))
-        progress(running - left)
-        running = left
-    return illegal
-
-
-def _actions_by_lane(
-    trace: list[tuple[NDArray[np.intp], NDArray[np.intp]]], lanes: int
-) -> list[list[int]]:
-    played: list[list[int]] = [[] for _ in range(lanes)]
-    for live, chosen in trace:
-        for lane, action in zip(live.tolist(), chosen.tolist(), strict=True):
-            played[lane].append(action)
-    return played
-
-
-def _summary(state: State, seat_of_a: NDArray[np.intp], illegal: NDArray[np.int64]) -> Hands:
-    lanes = np.arange(len(state))
-    by_knock = state.kind != scoring.DEAD
-    return Hands(
-        kind=state.kind,
-        winner=np.where(state.winner < 0, -1, state.winner ^ seat_of_a).astype(np.int8),
-        points=state.points,
-        knocker=np.where(by_knock, state.mover ^ seat_of_a, -1).astype(np.int8),
-        knock_deadwood=state.deadwood[lanes, state.mover],
-        turns=state.turn + by_knock.astype(np.int16),
-        illegal=illegal,
-    )
-
-
-def mean_interval(samples: NDArray[np.float64]) -> dict[str, float]:
-    """Mean of independent samples with its Student interval at CONFIDENCE. Needs two or more.
-
-    Samples that are all alike give an interval of no width: they say nothing of their spread.
-    """
-    mean = float(samples.mean())
-    error = float(samples.std(ddof=1)) / np.sqrt(len(samples))
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(samples) - 1)) * error
-    return {"mean": mean, "low": mean - half, "high": mean + half}
-
-
-def rate_interval(samples: NDArray[np.float64]) -> dict[str, float]:
-    """Mean of independent samples in 0..1 with an interval that stays in there.
-
-    Wilson's score interval (1927) at CONFIDENCE, for as many Bernoulli trials as would have the
-    samples' variance: pairs of hands are not two independent trials.
-    """
-    mean = float(samples.mean())
-    variance = float(samples.var(ddof=1)) / len(samples)
-    trials = mean * (1 - mean) / variance if variance > 0 else float(len(samples))
-    z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
-    centre = (mean + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z / (1 + z * z / trials) * np.sqrt(mean * (1 - mean) / trials + (z / (2 * trials)) ** 2)
-    # Rounding must not leave a mean of 0 or 1 outside.
-    low, high = min(mean, max(0.0, centre - half)), max(mean, min(1.0, centre + half))
-    return {"mean": mean, "low": low, "high": high}
-
-
-def _pairs(samples: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean of the two hands of each deal, [N] -> [N / 2]."""
-    return samples.astype(np.float64).reshape(-1, 2).mean(axis=1)
-
-
-def report(name_a: str, name_b: str, hands: Hands, seconds: float) -> dict[str, Any]:
-    """The figures of one pair of agents, from A's side, as evaluate.py's JSON holds them."""
-    count = len(hands.kind)
-    dead, tie = (float(np.mean(hands.kind == kind)) for kind in (scoring.DEAD, scoring.TIE))
-    return {
-        "a": name_a,
-        "b": name_b,
-        "deals": count // 2,
-        "hands": count,
-        "points_per_hand": mean_interval(_pairs(hands.gains())),
-        "win_rate": rate_interval(_pairs(hands.winner == 0)),
-        "rates": {
-            "a": _rates(hands, 0),
-            "b": _rates(hands, 1),
-            "dead": dead,
-            "tie": tie,
-            "turns_each": float(hands.turns.mean()) / 2,
-        },
-        "illegal": {"a": int(hands.illegal[0]), "b": int(hands.illegal[1])},
-        "seconds": seconds,
-        "hands_per_second": count / seconds,
-    }
-
-
-def _rates(hands: Hands, player: int) -> dict[str, float | None]:
-    """Shares of all hands; a knock that was undercut counts as a knock too."""
-    ended = hands.knocker == player
-    gin, big_gin = (ended & (hands.kind == kind) for kind in (scoring.GIN, scoring.BIG_GIN))
-    knock = ended & ~gin & ~big_gin
-    undercut = hands.kind == scoring.UNDERCUT
-    return {
-        "win": float(np.mean(hands.winner == player)),
-        "gin": float(np.mean(gin)),
-        "big_gin": float(np.mean(big_gin)),
-        "knock": float(np.mean(knock)),
-        "knock_deadwood": float(hands.knock_deadwood[knock].mean()) if knock.any() else None,
-        "undercut_suffered": float(np.mean(ended & undercut)),
-        "undercut_made": float(np.mean(~ended & undercut)),
-    }
+            chunk.record(recorder)
+        parts.append(chunk.results(start * plays))
+    return Results.join(parts)
 
 
 def compare(
     rules: Rules,
-    names: tuple[str, str],
-    agents: tuple[Agent, Agent],
+    names: Sequence[str],
+    agents: Sequence[Agent],
     deals: int,
     seed: int,
-    progress: Callable[[int], None] = lambda hands: None,
+    progress: Callable[[int], None] = lambda episodes: None,
     recorder: Recorder | None = None,
+    episode: str = "hand",
 ) -> dict[str, Any]:
-    """:func:`play` and :func:`report`; the decks depend on ``seed`` alone."""
+    """:func:`play` and :func:`agents.figures.report`; the decks depend on ``seed`` alone."""
     deck_seed, action_seed = np.random.SeedSequence(seed).spawn(2)
     start = time.perf_counter()
-    hands = play(
+    results = play(
         rules,
         agents,
         deals,
@@ -249,5 +287,6 @@ def compare(
         np.random.default_rng(action_seed),
         progress,
         recorder,
+        episode,
     )
-    return report(*names, hands, time.perf_counter() - start)
+    return report(names, results, time.perf_counter() - start)

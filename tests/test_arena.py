@@ -1,4 +1,4 @@
-"""Duplicate deals, and intervals that hold what they promise."""
+"""Duplicate deals of single hands, and intervals that hold what they promise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agents
-from agents import arena
+from agents import arena, figures
 from ginenv import scoring
 from ginenv.rules import Rules
 
@@ -22,19 +22,6 @@ def test_same_seed_same_figures() -> None:
     assert compare("simple", "random", 50) != compare("simple", "random", 50, seed=1)
 
 
-def test_each_deal_is_played_twice_with_seats_swapped() -> None:
-    seen: dict[int, tuple[bytes, bytes]] = {}
-    players = (agents.load("simple", Rules()), agents.load("random", Rules()))
-    generators = (np.random.default_rng(0), np.random.default_rng(1))
-
-    def record(seat_of_a, decks, dealers, played) -> None:  # type: ignore[no-untyped-def]
-        seen[seat_of_a] = (decks.tobytes(), dealers.tobytes())
-        assert all(len(actions) > 1 for actions in played)
-
-    arena.play(Rules(), players, 20, *generators, recorder=record)
-    assert seen[0] == seen[1]
-
-
 def test_a_player_against_himself_is_even_on_every_deal_when_nothing_is_random() -> None:
     class First:
         """Always the legal action of the lowest number."""
@@ -45,8 +32,9 @@ def test_a_player_against_himself_is_even_on_every_deal_when_nothing_is_random()
             return actions.mask(legal).argmax(axis=1)
 
     generators = (np.random.default_rng(0), np.random.default_rng(1))
-    hands = arena.play(Rules(), (First(), First()), 200, *generators)
-    assert (hands.gains().reshape(-1, 2).sum(axis=1) == 0).all()
+    results = arena.play(Rules(), (First(), First()), 200, *generators)
+    assert (results.by_deal(results.settlement[:, 0]) == 0).all()
+    assert (results.hands_by_deal(results.hands.gains(0)) == 0).all()
 
 
 def test_an_illegal_choice_is_counted_and_replaced() -> None:
@@ -58,10 +46,10 @@ def test_an_illegal_choice_is_counted_and_replaced() -> None:
 
     generators = (np.random.default_rng(0), np.random.default_rng(1))
     players = (Stubborn(), agents.load("random", Rules()))
-    hands = arena.play(Rules(), players, 5, *generators)
-    assert hands.illegal[0] > 20
-    assert hands.illegal[1] == 0
-    assert (hands.kind != scoring.PLAYING).all()
+    results = arena.play(Rules(), players, 5, *generators)
+    assert results.illegal[0] > 20
+    assert results.illegal[1] == 0
+    assert (results.hands.kind != scoring.PLAYING).all()
 
 
 def test_simple_plays_as_another_program_of_it_does() -> None:
@@ -77,7 +65,7 @@ def test_simple_plays_as_another_program_of_it_does() -> None:
     assert abs(points["mean"]) < 2 * (points["high"] - points["mean"])
 
 
-@pytest.mark.parametrize("interval", [arena.mean_interval, arena.rate_interval])
+@pytest.mark.parametrize("interval", [figures.mean_interval, figures.rate_interval])
 def test_intervals_hold_the_truth_nineteen_times_in_twenty(interval) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(4)
     truth, inside, trials = 0.3, 0, 2000
@@ -92,6 +80,23 @@ def test_intervals_hold_the_truth_nineteen_times_in_twenty(interval) -> None:  #
 
 
 def test_a_rate_that_never_varied_still_has_an_interval() -> None:
-    found = arena.rate_interval(np.ones(100))
+    found = figures.rate_interval(np.ones(100))
     assert found["mean"] == found["high"] == 1
     assert 0.95 < found["low"] < 0.97
+
+
+def test_a_ratio_holds_the_truth_nineteen_times_in_twenty() -> None:
+    rng = np.random.default_rng(5)
+    inside, trials = 0, 2000
+    for _ in range(trials):
+        # Long games are won by less: the mean of their quotients would not be the ratio, 20 / 3.
+        counts = rng.integers(1, 6, 150).astype(np.float64)
+        found = figures.ratio_interval(20 + rng.normal(0, 10, 150), counts)
+        inside += found["low"] <= 20 / 3 <= found["high"]
+    assert 0.935 <= inside / trials <= 0.965
+
+
+def test_a_ratio_of_equal_counts_is_a_mean() -> None:
+    amounts = np.random.default_rng(6).normal(3, 1, 40)
+    found = figures.ratio_interval(amounts, np.full(40, 2.0))
+    assert found == pytest.approx(figures.mean_interval(amounts / 2))

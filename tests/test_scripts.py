@@ -10,10 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import yaml
+
+from ginenv import replay
 
 ROOT = Path(__file__).parent.parent
 
@@ -85,6 +88,73 @@ def test_evaluate_plays_every_pair_on_the_same_decks(tmp_path: Path) -> None:
     assert (figures["rules"]["oklahoma"], figures["rules"]["gin_bonus"]) == (True, 20)
 
 
+def evaluated(folder: Path, *args: object) -> tuple[Any, list[Any], str]:
+    """The JSON, the replays (checked by re-running them) and what was printed."""
+    done = run("evaluate.py", *args, "--json", "o.json", "--replays", "o.jsonl", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((folder / "o.json").read_text())
+    return figures, list(replay.read(folder / "o.jsonl")), done.stdout
+
+
+def test_evaluate_plays_games(tmp_path: Path) -> None:
+    figures, records, printed = evaluated(
+        tmp_path, "simple", "random", "--rules", "hollywood", "--episode", "game", "--deals", 6,
+    )  # fmt: skip
+    assert figures["episode"] == "game"
+    (pair,) = figures["pairs"]
+    assert (pair["deals"], pair["games"], pair["unfinished"]) == (6, 12, 0)
+    assert [record["players"] for record in records] == 6 * [
+        ["simple", "random"], ["random", "simple"],
+    ]  # fmt: skip
+    assert pair["hands"] == sum(len(record["hands"]) for record in records)
+    assert pair["hands_per_game"] == pair["hands"] / 12
+    settled = [
+        (record["final"][0] - record["final"][1]) * (1 if record["players"][0] == "simple" else -1)
+        for record in records
+    ]
+    assert pair["settlement"]["mean"] == pytest.approx(sum(settled) / 12)
+    assert pair["win_rate"]["low"] < pair["win_rate"]["mean"] == 1
+    assert pair["games_per_second"] > 0
+    assert "settlement" in printed
+    assert "who deals after that" in " ".join(printed.split())
+    assert "not finished" not in printed
+
+
+def test_evaluate_seats_three(tmp_path: Path) -> None:
+    figures, records, printed = evaluated(
+        tmp_path, "simple", "random", "simple", "simple", "--rules", "cutthroat", "--deals", 2,
+        "--rule_fields", "{target: 30}", "--episode", "game",
+    )  # fmt: skip
+    triples = figures["triples"]
+    assert [[t["a"], t["b"], t["c"]] for t in triples] == [
+        ["simple", "random", "simple"], ["simple", "random", "simple"],
+        ["simple", "simple", "simple"], ["random", "simple", "simple"],
+    ]  # fmt: skip
+    assert len(records) == 4 * 2 * 6
+    for triple in triples:
+        assert triple["games"] == 12
+        assert sum(triple["win_rate"][letter]["mean"] for letter in "abc") == pytest.approx(1)
+        assert sum(triple["settlement"][x]["mean"] for x in "abc") == pytest.approx(0, abs=1e-9)
+        assert set(triple["illegal"]) == {"a", "b", "c"}
+    assert "4. A random" in printed
+
+
+def test_evaluate_plays_matches_of_partners(tmp_path: Path) -> None:
+    figures, records, _ = evaluated(
+        tmp_path, "simple", "random", "--rules", "partnership", "--episode", "match",
+        "--rule_fields", "{best_of: 3}", "--deals", 3,
+    )  # fmt: skip
+    (pair,) = figures["pairs"]
+    assert (pair["matches"], pair["games"]) == (6, len(records))
+    assert records[0]["players"] == ["simple", "random", "simple", "random"]
+    places = [record["match"] for record in records]
+    assert places[:2] == [[1, 1], [1, 2]]
+    assert {match for match, _ in places} == set(range(1, 7))
+    _, rounds, _ = evaluated(tmp_path, "simple", "random", "--rules", "partnership", "--deals", 2)
+    assert [len(record["hands"]) for record in rounds] == [2] * 4
+    assert all(record["final"] is None for record in rounds)
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -98,7 +168,10 @@ def test_evaluate_plays_every_pair_on_the_same_decks(tmp_path: Path) -> None:
         (["simple", "random", "--json", "nowhere/out.json"], "there is no folder"),
         (["simple", "random", "--json", "."], "json=.: is a folder"),
         (["simple", "random", "--json", "o", "--replays", "./o"], "are the same file"),
-        (["simple", "random", "--rules", "partnership"], "played heads up"),
+        (["simple", "random", "--episode", "round"], "episode=round: must be hand, game or match"),
+        (["simple", "random", "--rules", "cutthroat"], "agents: name at least three"),
+        (["simple", "--rules", "partnership"], "agents: name at least two"),
+        (["simple", "random", "--rule_fields", "{best_of: 2}"], "best_of=2: must be odd"),
         (["simple", "random", "--dealz", "5"], "dealz"),
     ],
 )
