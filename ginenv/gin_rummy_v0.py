@@ -332,7 +332,10 @@ def _read_options(
     if "deck" in options and "decks" in options:
         raise ValueError("options: 'deck' is the first of 'decks': give one of the two")
     named = {"deck": options["deck"]} if "deck" in options else {}
-    for number, deck in enumerate(options.get("decks", ()), start=1):
+    listed = options.get("decks", ())
+    if not isinstance(listed, list | tuple | np.ndarray):
+        raise ValueError(f"options: decks: {listed!r}: must be a list of decks")
+    for number, deck in enumerate(listed, start=1):
         named[f"decks: {number}"] = deck
     decks = []
     for name, deck in named.items():

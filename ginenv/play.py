@@ -227,7 +227,8 @@ def standing(
     sides = np.stack([own, 1 - own])
     if rules.seating == "cutthroat":
         # The others in order of their seats, then who sits out; he himself comes first.
-        order = np.concatenate([match.seats(sheets)[:, 0], sheets.dealer[:, None]], axis=1)
+        table = play.seats[:, 0] if lanes is None else play.seats[lanes, 0]
+        order = np.concatenate([table, 3 - table.sum(axis=1, keepdims=True)], axis=1)
         others = order[order != own[:, None]].reshape(-1, 2)
         sides = np.stack([own, *others.T])
     games = rules.games_to_win if play.episode == "match" else 1

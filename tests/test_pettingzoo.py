@@ -1,5 +1,5 @@
-"""The PettingZoo environment: its contract, its rewards, and that it tells nobody what he can't
-know."""
+"""The PettingZoo environment playing single hands: its contract, its rewards, and that it tells
+nobody what he can't know."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def whole_deck(seed: int, rules: Rules) -> list[int]:
 def all_told(env: Any) -> dict[str, Any]:
     """All that the environment tells anybody, as plain values to compare."""
     told = {
-        agent: {key: part.tolist() for key, part in env.observe(agent).items()} for agent in AGENTS
+        agent: {key: part.tolist() for key, part in env.observe(agent).items()}
+        for agent in env.possible_agents
     }
     return {
         "on move": env.agent_selection,
@@ -150,11 +151,9 @@ def test_rules_are_a_preset_or_an_object_changed_by_fields() -> None:
         ({"rules": "classsic"}, "rules='classsic': there is no such preset; did you mean"),
         ({"knok_limit": 3}, "knok_limit: there is no such rule; did you mean 'knock_limit'"),
         ({"rules": Rules(), "knock_limit": 11}, "knock_limit=11: must be 0 to 10"),
-        ({"rules": "cutthroat"}, "seating='cutthroat' is played by 3 in whole games"),
-        ({"rules": "partnership"}, "seating='partnership' is played by 4 in whole games"),
         ({"reward": "chips"}, "reward='chips': must be 'points' or 'win'"),
         ({"render_mode": "human"}, "render_mode='human': must be None or 'ansi'"),
-        ({"episode": "game"}, "episode='game': must be 'hand'"),
+        ({"episode": "round"}, "episode='round': must be 'hand' or 'game' or 'match'"),
     ],
 )
 @BOTH
@@ -232,10 +231,10 @@ def test_a_deck_may_be_given_in_any_form(form: Callable[[list[int]], Any]) -> No
         ({"deck": "As 1d"}, "deck: '1d' is not a card"),
         ({"deck": [99]}, "deck: card id 99 is outside"),
         ({"deck": 5}, "deck: "),
-        ({"dealer": 2}, "dealer=2: must be 0 or 1"),
-        ({"dealer": "player_0"}, "dealer='player_0': must be 0 or 1"),
-        ({"dealer": True}, "dealer=True: must be 0 or 1"),
-        ({"seed": 1}, "'seed' is unknown; there are deck, dealer"),
+        ({"dealer": 2}, "dealer=2: must be a player's number, 0 to 1"),
+        ({"dealer": "player_0"}, "dealer='player_0': must be a player's number, 0"),
+        ({"dealer": True}, "dealer=True: must be a player's number, 0 to 1"),
+        ({"seed": 1}, "'seed' is unknown; there are deck, decks, dealer"),
     ],
 )
 def test_a_wrong_option_is_named_and_changes_nothing(options: Any, message: str) -> None:
@@ -535,7 +534,7 @@ def test_cards_that_a_seat_has_not_seen_change_nothing_that_it_is_told(
         told, again = one.observe(AGENTS[seat]), other.observe(AGENTS[seat])
         for key, part in told.items():
             np.testing.assert_array_equal(part, again[key])
-        assert board(one._hand, seat) == board(other._hand, seat)
+        assert board(one._hands, seat) == board(other._hands, seat)
         assert one.agent_selection == other.agent_selection
         assert one.terminations == other.terminations
         assert one.rewards == other.rewards
