@@ -70,7 +70,7 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
     match pays points as they are entered, each player's own less each opponent's, and at its end
     what is left to the settlement, so that the sum of an agent's rewards is his settlement.
     ``reward="win"``: the end pays 1 to the winner (both partners), and what sums to 0 to the
-    others: -1, in cutthroat -1/2 each. A dead hand pays 0.
+    others: -1, in a game of cutthroat -1/2 each. A dead hand pays 0.
 
     In cutthroat the dealer sits out: he is not selected in that hand and observes what is public.
     In partnership the two tables take turns, one action each, until both hands have ended.
@@ -143,8 +143,8 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         ``"deck"``, the whole deck of the first hand in deal order (``"As Td ..."``, a list of
         names or of ids), or ``"decks"``, those of the first hands in the order they are dealt
         (partnership: two a round, the table of player 0 first); and ``"dealer"``, the player who
-        deals first. What they set is drawn all the same, so that the hands after it stay the
-        same; a seed gives one deck whoever deals.
+        deals first. What they set is drawn all the same, so that later decks stay the same; a
+        seed gives one deck whoever deals.
 
         Raises ValueError for an unknown option, and naming what is wrong with a deck or dealer.
         """
@@ -159,6 +159,8 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._paid = False
+        # What PettingZoo remembers of agents on their way out of an episode.
+        self._skip_agent_selection = None
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)

@@ -251,8 +251,8 @@ def sheet(match: Match, lane: int) -> dict[str, Any]:
     """The score sheet as plain numbers, by player.
 
     ``totals`` and ``boxes``: [P], in Hollywood [3][P]; ``dealer``: who deals next, a player (the
-    first of the side's); ``games_won`` [P]; ``winner``: the game's, None while it is played;
-    ``final`` [P]: as :func:`finals`, None likewise.
+    first of the side's), None once the game is over; ``games_won`` [P]; ``winner``: the game's,
+    None while it is played; ``final`` [P]: as :func:`finals`, None likewise.
     """
     rules, winner = match.rules, int(match.winner[lane])
     one = match.take(np.array([lane]))
@@ -261,7 +261,7 @@ def sheet(match: Match, lane: int) -> dict[str, Any]:
     return {
         "totals": by_player(rules, one.totals[0, columns]).tolist(),
         "boxes": by_player(rules, one.boxes[0, columns]).tolist(),
-        "dealer": int(match.dealer[lane]),
+        "dealer": None if over else int(match.dealer[lane]),
         "games_won": by_player(rules, one.games_won[0]).tolist(),
         "winner": winner if over else None,
         "final": by_player(rules, finals(one)[0]).tolist() if over else None,

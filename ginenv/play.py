@@ -268,6 +268,11 @@ def win_payoffs(play: Play) -> NDArray[np.float64]:
     """1 to the winner of each episode, and to the others what sums to 0, [B, P]; else 0."""
     rules = play.rules
     won = winners(play)[:, None]
-    gains = np.where(np.arange(rules.num_sides) == won, 1.0, -1 / (rules.num_sides - 1))
+    others = -1 / (rules.num_sides - 1)
+    gains = np.where(np.arange(rules.num_sides) == won, 1.0, others)
+    if play.episode == "hand" and rules.seating == "cutthroat":
+        # Who sits out has no part in the hand.
+        gains[gains < 0] = -1.0
+        gains[np.arange(len(play)), 3 - play.seats[:, 0].sum(axis=1)] = 0.0
     paid: NDArray[np.float64] = match.by_player(rules, np.where(won < 0, 0.0, gains))
     return paid

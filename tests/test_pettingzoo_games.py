@@ -203,7 +203,11 @@ class Beside:
                 winner = boxes.index(1) if any(boxes) else None
             if not self.over or winner is None:
                 return [0.0] * sides
-            return [1.0 if side == winner else -1 / (sides - 1) for side in range(sides)]
+            pays = [1.0 if side == winner else -1 / (sides - 1) for side in range(sides)]
+            if self.raw.episode == "hand" and sides == 3:
+                pays = [1.0 if side == winner else -1.0 for side in range(3)]
+                pays[3 - sum(self.seats[0])] = 0.0
+            return pays
         if self.raw.episode == "hand":
             paid = [0.0] * sides
             if sides == 3:
@@ -231,7 +235,7 @@ class Beside:
             "score_sheet": {
                 "totals": [self.of_players(column) for column in sheet.totals][columns],
                 "boxes": [self.of_players(column) for column in sheet.boxes][columns],
-                "dealer": sheet.dealer,
+                "dealer": sheet.dealer if winner is None else None,
                 "games_won": self.of_players(sheet.games_won),
                 "winner": winner,
                 "final": None if winner is None else self.of_players(self.reference.finals()),
