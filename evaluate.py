@@ -1,17 +1,19 @@
 """Play agents against each other on duplicate deals and print figures with their intervals.
 
     python evaluate.py simple random --deals 1000 --rules classic --seed 0 --json out.json
-    python evaluate.py simple random --rules hollywood --episode game
+    python evaluate.py all runs/quick/policy.safetensors --episode game --markdown table.md
 
 Each deal is played in every seating of the agents: twice with the seats swapped (partnership: the
-sides), in cutthroat six times. Of more agents than that takes, every pair (cutthroat: three) plays.
+sides), in cutthroat six times. Of more agents than that takes, every pair (cutthroat: three) plays,
+all on the same decks. With --json FILE a run that was cut short goes on, and one that was not gets
+more deals.
 """
 
 from __future__ import annotations
 
-import itertools
-import json as json_module
 import os
+import shlex
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,15 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 import agents
-from agents import arena
-from agents.figures import LETTERS
+from agents import arena, crossplay, tables
+from agents.crossplay import Contest, CrossPlay, CrossPlayError
 from ginenv import replay
 from ginenv.files import whole_file
 from ginenv.play import EPISODES
@@ -35,38 +35,23 @@ from ginenv.rules import Rules, preset
 
 Kept = tuple[tuple[str, ...], list[list[replay.Hand]]]
 """An episode: the name of each player, and the hands of its games."""
+WRITTEN = ("json", "markdown", "replays")
+"""The options that name files to be written."""
 
 
 def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
     """The command line. A fault in it ends the program with status 2 and one message."""
     parser = ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--config", action="config", help="YAML file with any of these options")
-    parser.add_argument("agents", nargs="+", help="names of agents, or policy files (.safetensors)")
-    parser.add_argument(
-        "--episode", type=str, default="hand", help="what is played: hand, game or match"
-    )
-    parser.add_argument(
-        "--deals",
-        type=int,
-        default=1000,
-        help="deals, each played in every seating: decks and first dealer of a hand, or of a whole "
-        "game or match, whose rounds have the same decks in each play",
-    )
-    parser.add_argument("--rules", type=str, default="classic", help="name of a preset")
-    parser.add_argument(
-        "--rule_fields",
-        type=dict[str, Any],
-        default={},
-        help="rules that differ from the preset: '{knock_limit: 5}'",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the decks and of all choices")
-    parser.add_argument("--json", type=str | None, default=None, help="write the figures there")
-    parser.add_argument("--replays", type=str | None, default=None, help="write all games there")
+    _add_play(parser)
+    _add_files(parser)
     options = parser.parse_args(args)
+    options.agents = crossplay.expand(options.agents)
     if options.episode not in EPISODES:
         parser.error(f"episode={options.episode}: must be {', '.join(EPISODES[:-1])} or match")
     if options.deals < 2:
         parser.error(f"deals={options.deals}: an interval needs at least 2")
+    if options.until is not None and not options.until > 0:
+        parser.error(f"until={options.until}: must be greater than 0")
     if options.seed < 0:
         parser.error(f"seed={options.seed}: must be 0 or more")
     _check_targets(parser, options)
@@ -80,10 +65,68 @@ def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
     return options, rules
 
 
+def _add_play(parser: ArgumentParser) -> None:
+    """What is played."""
+    parser.add_argument("--config", action="config", help="YAML file with any of these options")
+    parser.add_argument(
+        "agents",
+        nargs="+",
+        help="names of agents, policy files (.safetensors), programs (cmd:COMMAND); 'all': every "
+        "agent of this package but random",
+    )
+    parser.add_argument(
+        "--episode", type=str, default="hand", help="what is played: hand, game or match"
+    )
+    parser.add_argument(
+        "--deals",
+        type=int,
+        default=1000,
+        help="deals, each played in every seating: decks and first dealer of a hand, or of a whole "
+        "game or match, whose rounds have the same decks in each play",
+    )
+    parser.add_argument(
+        "--until",
+        type=float | None,
+        default=None,
+        help="stop a pair before it has its deals when half the width of its interval of points a "
+        f"hand is no more than this. Looked at after each batch of {crossplay.EPISODES_A_BATCH:,} "
+        "plays (two agents: half as many deals); looking often makes intervals slightly too narrow",
+    )
+    parser.add_argument("--rules", type=str, default="classic", help="name of a preset")
+    parser.add_argument(
+        "--rule_fields",
+        type=dict[str, Any],
+        default={},
+        help="rules that differ from the preset: '{knock_limit: 5}'",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the decks and of all choices")
+
+
+def _add_files(parser: ArgumentParser) -> None:
+    """What is written."""
+    parser.add_argument(
+        "--json",
+        type=str | None,
+        default=None,
+        help="write the figures there after every batch. If the file is there the run goes on: "
+        "pairs that lack deals get those; if none does, each gets --deals more. Agents whose code "
+        "has changed need a new file",
+    )
+    parser.add_argument(
+        "--markdown", type=str | None, default=None, help="write the tables there too"
+    )
+    parser.add_argument(
+        "--replays", type=str | None, default=None, help="write all games of this call there"
+    )
+
+
 def _check_targets(parser: ArgumentParser, options: Namespace) -> None:
     """Files that can't be written are an error before anything is played."""
-    targets = [(name, options[name]) for name in ("json", "replays") if options[name]]
-    for name, target in targets:
+    seen: dict[Path, str] = {}
+    for name in WRITTEN:
+        target = options[name]
+        if not target:
+            continue
         path = Path(target).resolve()
         if path.is_dir():
             parser.error(f"{name}={target}: is a folder")
@@ -91,55 +134,96 @@ def _check_targets(parser: ArgumentParser, options: Namespace) -> None:
             parser.error(f"{name}={target}: there is no folder {path.parent}")
         if not os.access(path.parent, os.W_OK):
             parser.error(f"{name}={target}: cannot write to {path.parent}")
-    if len({Path(target).resolve() for _, target in targets}) < len(targets):
-        parser.error(f"json and replays are the same file, {options.json}")
+        if path in seen:
+            parser.error(f"{seen[path]} and {name} are the same file, {target}")
+        seen[path] = name
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the command; 0, or 2 where an agent can't be had or does not fit the rules."""
+    """Run the command; 0, or 2 where an agent can't be had, does not fit the rules or the file."""
     options, rules = parse_args(args)
-    console = Console()
     warnings.showwarning = _show_warning
-    if any(name not in agents.AGENTS for name in options.agents):
+    command = shlex.join(["python", "evaluate.py", *(sys.argv[1:] if args is None else args)])
+    try:
+        return _run(options, rules, command)
+    except OSError as error:
+        return _fail(error)
+    except KeyboardInterrupt:
+        told = f"the same command goes on from {options.json}" if options.json else "nothing kept"
+        print(f"evaluate.py: stopped; {told}", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def _run(options: Namespace, rules: Rules, command: str) -> int:
+    try:
+        run, players = _ready(options, rules)
+    except ValueError as error:
+        return _fail(error)
+    console = Console()
+    contests = run.contests(players)
+    _plan(console, options, run, contests, command)
+    kept: list[Kept] = []
+    try:
+        _play(console, options, run, contests, players, kept)
+    finally:
+        if options.replays:
+            replay.write(options.replays, _records(rules, options.episode, kept))
+    _tell(console, options, run)
+    return 0
+
+
+def _fail(error: Exception) -> int:
+    print(f"evaluate.py: error: {error}", file=sys.stderr)
+    return 2
+
+
+def _ready(options: Namespace, rules: Rules) -> tuple[CrossPlay, dict[int, agents.Agent]]:
+    """The run, a new one or that of the file, and the named agents by their places."""
+    run = CrossPlay(rules, options.episode, options.seed)
+    if options.json and Path(options.json).exists():
+        run = CrossPlay.read(options.json)
+    if any(n.endswith(".safetensors") and not n.startswith("cmd") for n in options.agents):
         import torch
 
         # On a busy machine two threads can be far slower than one.
         torch.set_num_threads(1)
     try:
+        run.check(rules, options.episode, options.seed)
         loaded = {name: agents.load(name, rules) for name in dict.fromkeys(options.agents)}
-    except ValueError as error:
-        print(f"evaluate.py: error: {error}", file=sys.stderr)
-        return 2
-    kept: list[Kept] = []
-    contests = _play(console, options, rules, loaded, kept)
-    _print(console, options.episode, rules, contests)
-    figures = {
-        "rules": rules.to_dict(),
-        "episode": options.episode,
-        "seed": options.seed,
-        "pairs" if rules.num_sides == 2 else "triples": contests,
-    }
-    try:
-        if options.json:
-            with whole_file(options.json) as file:
-                file.write((json_module.dumps(figures, indent=1) + "\n").encode())
-        if options.replays:
-            replay.write(options.replays, _records(rules, options.episode, kept))
-    except OSError as error:
-        print(f"evaluate.py: error: {error}", file=sys.stderr)
-        return 2
-    return 0
+        places = run.enter(options.agents)
+    except CrossPlayError as error:
+        raise CrossPlayError(f"{options.json}: {error}; name another file") from None
+    named = zip(places, options.agents, strict=True)
+    return run, {place: loaded[name] for place, name in named}
+
+
+def _plan(
+    console: Console, options: Namespace, run: CrossPlay, contests: list[Contest], command: str
+) -> None:
+    """Settle how many deals there are to be, and say so where it is not those of the command."""
+    before = sum(run.batches) if run.tallies else 0
+    if run.plan(contests, options.deals, options.until, command):
+        told = f"{options.deals:,} more deals after {before:,}"
+    else:
+        lack = sum(run.missing(contest, options.until) > 0 for contest in contests)
+        told = f"{lack} of {len(contests)} lack some of {before:,} deals, and get those first"
+        told = told if lack else "all is played, and no interval is wider than asked"
+    if before:
+        console.print(escape(f"{options.json}: {told}"))
+    if options.json:
+        run.write(options.json)
 
 
 def _play(
     console: Console,
     options: Namespace,
-    rules: Rules,
-    loaded: dict[str, agents.Agent],
+    run: CrossPlay,
+    contests: list[Contest],
+    players: dict[int, agents.Agent],
     kept: list[Kept],
-) -> list[dict[str, Any]]:
-    """The report of every pair, or three; their games are kept if replays are wanted."""
-    contests = []
+) -> None:
+    """What is missing, pair by pair, or three by three; games are kept if replays are wanted."""
+    plays = len(arena.seatings(run.rules))
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -149,22 +233,39 @@ def _play(
         disable=not console.is_terminal,
         transient=True,
     ) as progress:
-        for names in itertools.combinations(options.agents, rules.num_sides):
-            total = len(arena.seatings(rules)) * options.deals
+        for contest in contests:
+            names, total = run.names(contest), plays * run.missing(contest, options.until)
+            if not total:
+                continue
             task = progress.add_task(escape(" v ".join(names)), total=total)
-            contests.append(
-                arena.compare(
-                    rules,
-                    names,
-                    [loaded[name] for name in names],
-                    options.deals,
-                    options.seed,
+            while run.missing(contest, options.until):
+                games: list[Kept] = []
+                run.play(
+                    contest,
+                    [players[place] for place in contest],
                     lambda episodes, task=task: progress.advance(task, episodes),  # type: ignore[misc]
-                    _recorder(names, kept) if options.replays else None,
-                    options.episode,
+                    _recorder(names, games) if options.replays else None,
                 )
-            )
-    return contests
+                kept += games
+                if options.json:
+                    run.write(options.json)
+
+
+def _tell(console: Console, options: Namespace, run: CrossPlay) -> None:
+    """Print the figures, and write them as Markdown where that is wanted."""
+    parts = tables.page(run, crossplay.summary(run))
+    for part in parts:
+        console.print(escape(part) if isinstance(part, str) else part.rich())
+    if options.markdown:
+        rules = tables.rules_in_words(run.rules, options.rules, options.rule_fields)
+        head = [
+            "\n".join(f"    {command}" for command in run.commands),
+            f"Rules: {rules}. Episode: {run.episode}. Seed: {run.seed}.",
+            tables.played_in_words(run),
+        ]
+        title = " v ".join(run.labels) if len(run.labels) < 4 else "Everyone against everyone"
+        with whole_file(options.markdown) as file:
+            file.write(tables.markdown(parts, title, head).encode())
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -186,99 +287,6 @@ def _records(rules: Rules, episode: str, kept: list[Kept]) -> Iterator[dict[str,
         for number, hands in enumerate(games, start=1):
             place = {"match": [match, number]} if episode == "match" else {}
             yield replay.record(rules, players, hands, game=episode != "hand", **place)
-
-
-def _print(console: Console, episode: str, rules: Rules, contests: list[dict[str, Any]]) -> None:
-    seated = {
-        "heads_up": "twice, seats swapped",
-        "partnership": "twice, sides swapped",
-        "cutthroat": "six times, in all seatings",
-    }
-    units = {"hand": "rounds" if rules.num_tables > 1 else "hands", "match": "matches"}
-    unit = units.get(episode, "games")
-    title = f"Each deal {seated[rules.seating]}; 95 % intervals"
-    pairs = rules.num_sides == 2
-    console.print(_figures(title, unit, pairs, contests))
-    title = "Of A / of B, in % of all hands" if pairs else "In % of the hands that each played"
-    console.print(_rates(title, pairs, contests))
-    if episode != "hand":
-        follows = "who deals" if pairs else "who deals, and so who plays,"
-        console.print(
-            "The plays of a deal have the same decks, round by round, and the same first dealer; "
-            f"{follows} after that follows from who lost."
-        )
-    for number, contest in enumerate(contests, start=1):
-        if contest.get("unfinished"):
-            console.print(
-                f"{number}. {contest['unfinished']:,} of {contest[unit]:,} {unit} were not "
-                f"finished: a game is broken off after {arena.MAX_DRY_ROUNDS} rounds without a "
-                "score. Each agent has an equal part of their win."
-            )
-
-
-def _table(title: str, names: list[str], numbers: list[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, title=title, collapse_padding=True)
-    for heading in names:
-        table.add_column(heading, overflow="fold")
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
-
-
-def _label(number: int, pairs: bool, letter: str) -> str:
-    return f"{number}." if pairs else f"{number}. {letter.upper()}"
-
-
-def _figures(title: str, unit: str, pairs: bool, contests: list[dict[str, Any]]) -> Table:
-    """A row for each pair, from A's side, or for each agent of three."""
-    settles = "settlement" in contests[0]
-    numbers = [unit, "points a hand", "A wins" if pairs else "wins"]
-    table = _table(title, ["A", "B"] if pairs else ["agent"], numbers + ["settlement"] * settles)
-    for number, contest in enumerate(contests, start=1):
-        for letter in LETTERS[: 1 if pairs else 3]:
-            of_agent = {
-                name: contest[name] if pairs else contest[name][letter]
-                for name in ("points_per_hand", "win_rate", *["settlement"] * settles)
-            }
-            wins = of_agent["win_rate"]
-            table.add_row(
-                f"{_label(number, pairs, letter)} {escape(contest[letter])}",
-                *[escape(contest["b"])] * pairs,
-                f"{contest[unit]:,}",
-                _plus_minus(of_agent["points_per_hand"], 2),
-                f"{wins['mean']:.1%} ({100 * wins['low']:.1f}-{100 * wins['high']:.1f})",
-                *[_plus_minus(of_agent["settlement"], 1) for _ in range(settles)],
-            )
-    return table
-
-
-def _plus_minus(found: dict[str, float], digits: int) -> str:
-    return f"{found['mean']:+.{digits}f} ± {found['high'] - found['mean']:.{digits}f}"
-
-
-def _rates(title: str, pairs: bool, contests: list[dict[str, Any]]) -> Table:
-    """What agents did: of both in a row, or a row for each of three."""
-    in_games = "hands_per_game" in contests[0]
-    headings = ["gin", "knock", "undercut\nmade", "dead", "turns", "illegal"]
-    headings += ["hands\na game", "games/s"] if in_games else ["hands/s"]
-    table = _table(title, [""], headings)
-    for number, contest in enumerate(contests, start=1):
-        shares, illegal = contest["rates"], contest["illegal"]
-        speed = contest["games_per_second" if in_games else "hands_per_second"]
-        for letters in ["ab"] if pairs else LETTERS:
-            table.add_row(
-                _label(number, pairs, letters),
-                *(
-                    " / ".join(f"{100 * shares[letter][kind]:.1f}" for letter in letters)
-                    for kind in ("gin", "knock", "undercut_made")
-                ),
-                f"{100 * shares['dead']:.1f}",
-                f"{shares['turns_each']:.1f}",
-                " / ".join(f"{illegal[letter]:,}" for letter in letters),
-                *[f"{contest['hands_per_game']:.2f}" for _ in range(in_games)],
-                f"{speed:,.0f}",
-            )
-    return table
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """Agents that play hands of Gin Rummy on many lanes at once.
 
 An agent is one file here and one line in :data:`AGENTS`. It sees a
-:class:`~ginenv.observation.View` and the legal actions, nothing else, and keeps no memory.
+:class:`~ginenv.observation.View` and the legal actions, nothing else, and keeps no memory; or it is
+told hands from the deal on (:class:`agents.told.Asked`), as programs are.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -32,6 +34,8 @@ AGENTS: dict[str, Callable[[], Agent]] = {
     "random": Random,
     "simple": Simple,
 }
+PEERS = ("openspiel", "rlcard")
+"""Players of other packages, for those who have these installed."""
 
 
 class UnknownAgentError(ValueError):
@@ -39,19 +43,30 @@ class UnknownAgentError(ValueError):
 
 
 def load(name: str, rules: Rules) -> Agent:
-    """The agent of that name, or the policy in that file (``.safetensors``), for these rules.
+    """The agent of that name, for these rules.
+
+    Or the policy in that file (``.safetensors``); the program ``cmd:COMMAND`` (``cmd@SECONDS:``
+    with another limit for a move), docs/PROTOCOL.md; a peer, one of PEERS.
 
     Raises UnknownAgentError, or agents.policy.PolicyFileError for a file that is not a policy of
     this version and deck.
     """
     if name in AGENTS:
         return AGENTS[name]()
+    if name.startswith(("cmd:", "cmd@")):
+        from agents import program
+
+        return program.load(name, rules)
     if name.endswith(".safetensors"):
         if not Path(name).is_file():
             raise UnknownAgentError(f"{name}: there is no such policy file")
         from agents.policy import Policy  # torch is an extra, and slow to import
 
         return Policy.load(Path(name), rules)
+    if name in PEERS:
+        peer: Agent = importlib.import_module(f"agents.{name}").load(rules)
+        return peer
     raise UnknownAgentError(
-        f"{name!r} is no agent: name one of {', '.join(AGENTS)}, or a policy file (.safetensors)"
+        f"{name!r} is no agent: name one of {', '.join([*AGENTS, *PEERS])}, a policy file "
+        "(.safetensors), or a program (cmd:COMMAND)"
     )

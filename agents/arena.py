@@ -5,6 +5,9 @@ sequence of decks, one for each round (partnership: two, one a table). Each deal
 every way to seat the agents: what luck gives one of them in one play it gives the others in the
 next. After the first round that holds for the decks only: who deals, and in cutthroat who plays,
 follows from who lost.
+
+Agents that are told hands from the deal on (:class:`agents.told.Asked`, programs among them) get no
+second chance: an illegal choice of theirs forfeits the hand.
 """
 
 from __future__ import annotations
@@ -18,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Agent
-from agents.figures import NOBODY, Hands, Results, report
+from agents.figures import report
 from agents.random import choose
+from agents.results import NOBODY, Hands, Results
+from agents.told import FORFEIT, Asked, Telling, result
 from ginenv import actions, engine, match, replay, scoring
 from ginenv import play as playing
 from ginenv.replay import Hand
@@ -109,7 +114,13 @@ class _Chunk:
     """Deals in play side by side; lane ``deal * K + k`` is a deal's k-th play."""
 
     def __init__(
-        self, rules: Rules, episode: str, deals: int, generator: np.random.Generator, logs: bool
+        self,
+        rules: Rules,
+        episode: str,
+        deals: int,
+        generator: np.random.Generator,
+        logs: bool,
+        tells: bool,
     ) -> None:
         plan = seatings(rules)
         self.rules = rules
@@ -133,6 +144,7 @@ class _Chunk:
         self.illegal = np.zeros(rules.num_sides, np.int64)
         self.hands: list[Hands] = []
         self.log = _Log(rules, lanes) if logs else None
+        self.telling = Telling(self.play, self.plays) if tells else None
 
     def step(self, agents: Sequence[Agent], generator: np.random.Generator) -> int:
         """One action on each live lane; how many episodes ended."""
@@ -141,18 +153,21 @@ class _Chunk:
         for number, agent in enumerate(agents):
             lanes = self.live[on_move == number]
             if len(lanes):
-                chosen[lanes] = self._ask(number, agent, lanes, generator)
-        if self.log is not None:
-            self.log.add(self.play.on_move[self.live], chosen[self.live])
+                if self.telling is not None and isinstance(agent, Asked):
+                    chosen[lanes] = self._ask(agent, lanes, self.telling)
+                else:
+                    chosen[lanes] = self._act(number, agent, lanes, generator)
+        self._note(chosen)
         ended = playing.step(self.play, chosen)
         if not len(ended.lanes):
             return 0
         self.paid[ended.lanes] += ended.payoffs
         scored = ended.payoffs.any(axis=1)
         self.dry[ended.lanes] = np.where(scored, 0, self.dry[ended.lanes] + 1)
+        self._tell_results(agents, ended.lanes)
         return self._end_rounds(ended.lanes, generator)
 
-    def _ask(
+    def _act(
         self, number: int, agent: Agent, lanes: NDArray[np.intp], generator: np.random.Generator
     ) -> NDArray[np.intp]:
         hands = playing.hands_on_move(self.play, lanes)
@@ -163,6 +178,46 @@ class _Chunk:
         self.illegal[number] += len(wrong)
         chosen[wrong] = choose(words[wrong], generator)
         return chosen
+
+    def _ask(self, agent: Asked, lanes: NDArray[np.intp], telling: Telling) -> NDArray[np.intp]:
+        hands = playing.hands_on_move(self.play, lanes)
+        legal = engine.legal(hands)
+        at = self.play.on_move[lanes].tolist()
+        told = [telling.hands[lane][seat] for lane, seat in zip(at, hands.mover, strict=True)]
+        chosen = agent.ask(playing.view(self.play, hands, lanes), legal, told)
+        return np.where(actions.contains(actions.words(legal), chosen), chosen, FORFEIT)
+
+    def _note(self, chosen: NDArray[np.intp]) -> None:
+        """Log and tell what is about to be played; end what is forfeited, in place."""
+        at, played = self.play.on_move[self.live], chosen[self.live]
+        if self.telling is not None:
+            self.telling.add(self.play.hands, at, played)
+        gone = played == FORFEIT
+        if self.log is not None:
+            self.log.add(at[~gone], played[~gone])
+        if gone.any():
+            engine.forfeit(self.play.hands, at[gone])
+            chosen[self.live[gone]] = engine.NO_ACTION
+
+    def _tell_results(self, agents: Sequence[Agent], lanes: NDArray[np.intp]) -> None:
+        """Tell those who are told of hands how these have ended."""
+        if self.telling is None:
+            return
+        tables = self.play.rules.num_tables
+        at = (lanes[:, None] * tables + np.arange(tables)).reshape(-1).tolist()
+        pairs = self.agents[lanes[:, None, None], self.play.seats[lanes]].reshape(-1, 2).tolist()
+        for number, agent in enumerate(agents):
+            if isinstance(agent, Asked):
+                seats = [
+                    (lane, seat)
+                    for lane, pair in zip(at, pairs, strict=True)
+                    for seat in (0, 1)
+                    if pair[seat] == number
+                ]
+                agent.ended(
+                    [self.telling.hands[lane][seat] for lane, seat in seats],
+                    [result(self.play.hands, lane, seat) for lane, seat in seats],
+                )
 
     def _end_rounds(self, lanes: NDArray[np.intp], generator: np.random.Generator) -> int:
         """Keep what has ended on these lanes and deal on; how many episodes ended."""
@@ -179,6 +234,8 @@ class _Chunk:
             self.dealt[lanes] += 1
             decks = self.decks.take(self.deal[lanes], self.dealt[lanes])
             playing.deal(play, lanes, decks, generator)
+            if self.telling is not None:
+                self.telling.deal(play, lanes)
         ended = len(goes_on) - len(lanes)
         if ended:
             self.live = (~play.over).nonzero()[0]
@@ -221,7 +278,8 @@ def _hands(play: playing.Play, agents: NDArray[np.intp], lanes: NDArray[np.intp]
     state, rows = play.hands, np.arange(len(lanes) * tables)
     at = (lanes[:, None] * tables + np.arange(tables)).reshape(-1)
     pair = agents[lanes[:, None, None], play.seats[lanes]].reshape(-1, 2)
-    mover, winner, by_knock = state.mover[at], state.winner[at], state.kind[at] != scoring.DEAD
+    mover, winner = state.mover[at], state.winner[at]
+    by_knock = (state.kind[at] != scoring.DEAD) & (state.kind[at] != scoring.FORFEIT)
     return Hands(
         episode=lanes.repeat(tables),
         pair=pair.astype(np.int8),
@@ -248,21 +306,28 @@ def play(
 
     As many agents as there are sides: two, or three in cutthroat. The decks depend on
     ``deck_generator`` alone, so that other agents can be given the same ones. ``progress`` is told
-    of the episodes that have ended.
+    of the episodes that have ended. Agents that are told hands are closed at the end: who meets
+    the same decks once more must not remember them.
     """
     if len(agents) != rules.num_sides:
         raise ValueError(f"{len(agents)} agents: {rules.seating} takes {rules.num_sides}")
     parts = []
     plays = len(seatings(rules))
     at_once = LANES_AT_ONCE[episode] // plays
-    for start in range(0, deals, at_once):
-        count = min(at_once, deals - start)
-        chunk = _Chunk(rules, episode, count, deck_generator, logs=recorder is not None)
-        while len(chunk.live):
-            progress(chunk.step(agents, action_generator))
-        if recorder is not None:
-            chunk.record(recorder)
-        parts.append(chunk.results(start * plays))
+    asked = [agent for agent in agents if isinstance(agent, Asked)]
+    try:
+        for start in range(0, deals, at_once):
+            count = min(at_once, deals - start)
+            logs, tells = recorder is not None, bool(asked)
+            chunk = _Chunk(rules, episode, count, deck_generator, logs, tells)
+            while len(chunk.live):
+                progress(chunk.step(agents, action_generator))
+            if recorder is not None:
+                chunk.record(recorder)
+            parts.append(chunk.results(start * plays))
+    finally:
+        for agent in asked:
+            agent.close()
     return Results.join(parts)
 
 

@@ -1,189 +1,256 @@
-"""Ended hands and episodes -> figures with their intervals.
+"""Ended hands and episodes -> a tally of them -> figures with their intervals.
 
-What is independent of the rest is a deal, not a hand: every interval is over deals, of which each
-is one sample made of all the plays that it had.
+Tallies of the same agents can be added: nothing else is kept of what has been played. What is
+independent of the rest is a deal, not a hand: every interval is over deals, of which each is one
+sample made of all the plays that it had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from agents.intervals import POWER, Moments, mean_interval, rate_interval, samples_needed
+from agents.results import NOBODY, Results
 from ginenv import scoring
 
-CONFIDENCE = 0.95
-NOBODY = -1
 LETTERS = "abc"
 """What the agents are called in a report, in the order in which they were named."""
 
 
-@dataclass(slots=True)
-class Hands:
-    """H ended hands between agents, who are numbered from 0."""
-
-    episode: NDArray[np.intp]
-    """Which episode each is of, ascending; in the order of play within one, [H]."""
-    pair: NDArray[np.int8]
-    """The agents at seats 0 and 1, [H, 2]."""
-    kind: NDArray[np.uint8]
-    """Codes of ``scoring.KINDS``, [H]."""
-    winner: NDArray[np.int8]
-    """The agent, or NOBODY, [H]."""
-    points: NDArray[np.int16]
-    """What the winner scored, [H]."""
-    knocker: NDArray[np.int8]
-    """The agent who ended the hand by knock, gin or big gin, or NOBODY, [H]."""
-    knock_deadwood: NDArray[np.uint8]
-    """The knocker's, [H]."""
-    turns: NDArray[np.int16]
-    """Turns of both players together, [H]."""
-
-    @staticmethod
-    def join(parts: Sequence[Hands]) -> Hands:
-        """One after the other."""
-        return Hands(*(_joined(parts, field.name) for field in fields(Hands)))
-
-    def take(self, rows: NDArray[Any]) -> Hands:
-        """Some of them."""
-        return Hands(*(getattr(self, field.name)[rows] for field in fields(Hands)))
-
-    def played_by(self, agent: int) -> NDArray[np.bool_]:
-        """Which hands he sat at, [H]."""
-        there: NDArray[np.bool_] = (self.pair == agent).any(axis=1)
-        return there
-
-    def gains(self, agent: int) -> NDArray[np.float64]:
-        """His points less those scored against him, 0 where he did not sit, [H]."""
-        lost = self.played_by(agent) & (self.winner != NOBODY)
-        return np.where(self.winner == agent, 1.0, np.where(lost, -1.0, 0.0)) * self.points
+def _added(one: Any, other: Any) -> Any:
+    """Fields of two tallies added up; what only one of them counts is 0 in the other."""
+    if isinstance(one, dict):
+        return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+    if isinstance(one, list):
+        return [a + b for a, b in zip(one, other, strict=True)]
+    return one + other
 
 
 @dataclass(slots=True)
-class Results:
-    """N ended episodes between A agents; ``plays`` of a deal lie side by side."""
+class Counts:
+    """What an agent did and what came of it, counted over the hands that he played."""
+
+    hands: int
+    turns: int
+    """Of both players together."""
+    won: dict[str, int]
+    """Hands by the kind of their end, as the next three are."""
+    lost: dict[str, int]
+    drawn: dict[str, int]
+    ended: dict[str, int]
+    """By his knock, gin or big gin, whatever came of it."""
+    knock_deadwood: int
+    """His, of all his knocks together."""
+    illegal: int
+    points: Moments
+    """Of a deal: his points less those scored against him, and his hands."""
+    settlement: Moments
+    """Of a deal: what it paid him, and its episodes."""
+
+    def __add__(self, other: Counts) -> Counts:
+        names = (field.name for field in fields(Counts))
+        return Counts(*(_added(getattr(self, name), getattr(other, name)) for name in names))
+
+    @property
+    def forfeits(self) -> int:
+        """Hands that he lost by forfeit."""
+        return self.lost.get("forfeit", 0)
+
+    def rates(self) -> dict[str, float | None]:
+        """Shares of his hands; a knock that was undercut counts as a knock too."""
+        gin, big_gin = self.ended.get("gin", 0), self.ended.get("big_gin", 0)
+        knocks = sum(self.ended.values()) - gin - big_gin
+        return {
+            "win": sum(self.won.values()) / self.hands,
+            "gin": gin / self.hands,
+            "big_gin": big_gin / self.hands,
+            "knock": knocks / self.hands,
+            "knock_deadwood": self.knock_deadwood / knocks if knocks else None,
+            "undercut_suffered": self.lost.get("undercut", 0) / self.hands,
+            "undercut_made": self.won.get("undercut", 0) / self.hands,
+        }
+
+
+@dataclass(slots=True)
+class Tally:
+    """All that is kept of some deals between A agents."""
 
     episode: str
-    """One of ``play.EPISODES``."""
     tables: int
-    """Hands to a round."""
     plays: int
-    """Episodes to a deal."""
-    winner: NDArray[np.int8]
-    """The agent, NOBODY of a hand without a winner and of what was not finished, [N]."""
-    unfinished: NDArray[np.bool_]
-    """Games and matches that were broken off, [N]."""
-    settlement: NDArray[np.float64]
-    """What the episode paid each agent (in partnership his side), [N, A]. Of an unfinished match
-    the games that had ended count."""
-    games: NDArray[np.int32]
-    """Games of the episode that were begun, [N]."""
-    illegal: NDArray[np.int64]
-    """Illegal choices of each agent; each was replaced by a random legal action, [A]."""
-    hands: Hands
+    """As in :class:`Results`."""
+    whole: int
+    """What an agent scores in a deal of which he wins all."""
+    scores: dict[str, int]
+    """How many deals brought the agents these scores: ``"3 1"``."""
+    hands: int
+    kinds: dict[str, int]
+    """Hands by the kind of their end."""
+    turns: int
+    games: int
+    unfinished: int
+    seconds: float
+    agents: list[Counts]
 
     @staticmethod
-    def join(parts: Sequence[Results]) -> Results:
-        """One after the other, of one kind and numbered on; illegal choices added up."""
-        first = parts[0]
-        return Results(
-            first.episode,
-            first.tables,
-            first.plays,
-            winner=_joined(parts, "winner"),
-            unfinished=_joined(parts, "unfinished"),
-            settlement=_joined(parts, "settlement"),
-            games=_joined(parts, "games"),
-            illegal=np.sum([part.illegal for part in parts], axis=0),
-            hands=Hands.join([part.hands for part in parts]),
+    def of(results: Results, seconds: float) -> Tally:
+        """Results counted."""
+        hands = results.hands
+        scores, whole = _scores(results)
+        rows, deals = np.unique(scores, axis=0, return_counts=True)
+        keys = [" ".join(map(str, row)) for row in rows.tolist()]
+        return Tally(
+            results.episode,
+            results.tables,
+            results.plays,
+            whole,
+            scores=dict(zip(keys, deals.tolist(), strict=True)),
+            hands=len(hands.kind),
+            kinds=_by_kind(hands.kind),
+            turns=int(hands.turns.sum(dtype=np.int64)),
+            games=int(results.games.sum()),
+            unfinished=int(results.unfinished.sum()),
+            seconds=seconds,
+            agents=[_counts_of(results, agent) for agent in range(len(results.illegal))],
         )
+
+    @staticmethod
+    def from_dict(made: dict[str, Any]) -> Tally:
+        """The inverse of :meth:`to_dict`."""
+        agents = []
+        for counts in made["agents"]:
+            moments = {name: Moments(**counts[name]) for name in ("points", "settlement")}
+            agents.append(Counts(**{**counts, **moments}))
+        return Tally(**{**made, "agents": agents})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return asdict(self)
+
+    def __add__(self, other: Tally) -> Tally:
+        kind = ("episode", "tables", "plays", "whole")
+        if any(getattr(self, name) != getattr(other, name) for name in kind):
+            raise ValueError("tallies of different kinds")
+        added = {
+            field.name: _added(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(Tally)
+            if field.name not in kind
+        }
+        return Tally(self.episode, self.tables, self.plays, self.whole, **added)
 
     @property
     def deals(self) -> int:
         """How many, each played ``plays`` times."""
-        return len(self.winner) // self.plays
+        return sum(self.scores.values())
 
-    def scores(self, agent: int) -> NDArray[np.float64]:
-        """1 for an episode that he won, [N]; of an unfinished one each agent has an equal part."""
-        scores = (self.winner == agent).astype(np.float64)
-        scores[self.unfinished] = 1 / len(self.illegal)
-        return scores
+    @property
+    def by_score(self) -> list[tuple[list[int], int]]:
+        """The score of each agent, and how many deals brought it."""
+        return [([int(x) for x in key.split()], deals) for key, deals in self.scores.items()]
 
-    def by_deal(self, samples: NDArray[Any]) -> NDArray[np.float64]:
-        """Mean over the plays of each deal, [N] -> [deals]."""
-        return samples.astype(np.float64).reshape(-1, self.plays).mean(axis=1)
+    def wins(self, agent: int) -> Moments:
+        """Of a deal: the agent's score, and that of all won."""
+        return self.moments(lambda scores: scores[:, agent], self.whole)
 
-    def hands_by_deal(self, samples: NDArray[Any]) -> NDArray[np.float64]:
-        """Sum over the hands of each deal, [H] -> [deals]."""
-        deal = self.hands.episode // self.plays
-        return np.bincount(deal, weights=samples).astype(np.float64)
+    def shares(self) -> dict[float, int]:
+        """Of two: how many deals brought the first this share, half of what nobody won included."""
+        made: dict[float, int] = {}
+        for (a, b), deals in self.by_score:
+            share = (self.whole + a - b) / (2 * self.whole)
+            made[share] = made.get(share, 0) + deals
+        return made
+
+    def moments(
+        self, amount: Callable[[NDArray[np.int64]], NDArray[np.int64]], count: int
+    ) -> Moments:
+        """Of a deal: what is made of the scores [N, A], counted as ``count``."""
+        scores = np.array([scores for scores, _ in self.by_score])
+        deals = np.array([deals for _, deals in self.by_score])
+        return Moments.of(amount(scores), np.full(len(deals), count), deals)
 
 
-def _joined(parts: Sequence[Any], name: str) -> NDArray[Any]:
-    joined: NDArray[Any] = np.concatenate([getattr(part, name) for part in parts])
-    return joined
+def _by_kind(kinds: NDArray[np.uint8]) -> dict[str, int]:
+    """How many there are of each kind that there is."""
+    counted = np.bincount(kinds, minlength=len(scoring.KINDS)).tolist()
+    return {kind: n for kind, n in zip(scoring.KINDS, counted, strict=True) if n}
 
 
-def _student(mean: float, error: float, samples: int) -> dict[str, float]:
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, samples - 1)) * error
-    return {"mean": mean, "low": mean - half, "high": mean + half}
+def _scores(results: Results) -> tuple[NDArray[np.int64], int]:
+    """What each agent won of each deal, [deals, A], and what all of it would be.
 
-
-def mean_interval(samples: NDArray[np.float64]) -> dict[str, float]:
-    """Mean of independent samples with its Student interval at CONFIDENCE. Needs two or more.
-
-    Samples that are all alike give an interval of no width: they say nothing of their spread.
+    Of single hands those that he won, else episodes, in as many parts as there are agents: each
+    has one of those of an episode that was not finished.
     """
-    error = float(samples.std(ddof=1)) / len(samples) ** 0.5
-    return _student(float(samples.mean()), error, len(samples))
+    agents = range(len(results.illegal))
+    if results.episode == "hand" and results.tables == 1:
+        winner = results.hands.winner
+        won = [results.hands_by_deal(winner == agent) for agent in agents]
+        # Two play a hand: of three agents each sits at two thirds of the hands of a deal.
+        return np.stack(won, axis=1).astype(np.int64), 2 * results.plays // len(agents)
+    parts = np.stack([(results.winner == agent) * len(agents) for agent in agents], axis=1)
+    parts[results.unfinished] = 1
+    by_deal = parts.reshape(-1, results.plays, len(agents)).sum(axis=1)
+    return by_deal, len(agents) * results.plays
 
 
-def ratio_interval(amounts: NDArray[np.float64], counts: NDArray[np.float64]) -> dict[str, float]:
-    """Sum of ``amounts`` over sum of ``counts``, of independent pairs of them; two or more.
+def _counts_of(results: Results, agent: int) -> Counts:
+    hands = results.hands
+    there = hands.played_by(agent)
+    won, nobody = hands.winner == agent, hands.winner == NOBODY
+    ended = hands.knocker == agent
+    knocks = ended & ~np.isin(hands.kind, (scoring.GIN, scoring.BIG_GIN))
+    paid = results.settlement[:, agent].reshape(-1, results.plays).sum(axis=1)
+    return Counts(
+        hands=int(there.sum()),
+        turns=int(hands.turns[there].sum(dtype=np.int64)),
+        won=_by_kind(hands.kind[won]),
+        lost=_by_kind(hands.kind[there & ~won & ~nobody]),
+        drawn=_by_kind(hands.kind[there & nobody]),
+        ended=_by_kind(hands.kind[ended]),
+        knock_deadwood=int(hands.knock_deadwood[knocks].sum(dtype=np.int64)),
+        illegal=int(results.illegal[agent]),
+        points=Moments.of(results.hands_by_deal(hands.gains(agent)), results.hands_by_deal(there)),
+        settlement=Moments.of(paid, np.full(len(paid), results.plays)),
+    )
 
-    The ratio estimator with the delta method's error: that of the mean of ``amount - ratio *
-    count``, over the mean count. Where all counts are alike it is :func:`mean_interval` of the
-    quotients. A mean of quotients would give the hands of short games more weight.
+
+def deals_needed(
+    tally: Tally, difference: float = 0.01, rate: float = 0.5, power: float = POWER
+) -> int | None:
+    """How many deals tell, of two agents, ``rate + difference`` of the games from ``rate``.
+
+    Two-sided at 95 %, found with probability ``power``. By the spread of this tally's deals, scaled
+    from its own rate: agents far apart have deals that are nearly all alike. None if all are.
     """
-    ratio = float(amounts.sum() / counts.sum())
-    left = amounts - ratio * counts
-    error = float(left.std(ddof=1)) / len(left) ** 0.5 / float(counts.mean())
-    return _student(ratio, error, len(left))
-
-
-def rate_interval(samples: NDArray[np.float64]) -> dict[str, float]:
-    """Mean of independent samples in 0..1 with an interval that stays in there.
-
-    Wilson's score interval (1927) at CONFIDENCE, for as many Bernoulli trials as would have the
-    samples' variance: the plays of a deal are not independent trials.
-    """
-    mean = float(samples.mean())
-    variance = float(samples.var(ddof=1)) / len(samples)
-    trials = mean * (1 - mean) / variance if variance > 0 else float(len(samples))
-    z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2))
-    centre = (mean + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z / (1 + z * z / trials) * (mean * (1 - mean) / trials + (z / (2 * trials)) ** 2) ** 0.5
-    # Rounding must not leave a mean of 0 or 1 outside.
-    low, high = min(mean, max(0.0, centre - half)), max(mean, min(1.0, centre + half))
-    return {"mean": mean, "low": low, "high": high}
+    share = tally.moments(lambda scores: tally.whole + scores[:, 0] - scores[:, 1], 2 * tally.whole)
+    spread = share.error**2 * share.samples
+    if not spread:
+        return None
+    at_rate = spread * rate * (1 - rate) / (share.mean * (1 - share.mean))
+    return samples_needed(at_rate, difference, power)
 
 
 Figure = TypeVar("Figure")
 
 
 def report(names: Sequence[str], results: Results, seconds: float) -> dict[str, Any]:
+    """:func:`report_tally` of results that are kept no further."""
+    return report_tally(names, Tally.of(results, seconds))
+
+
+def report_tally(names: Sequence[str], tally: Tally) -> dict[str, Any]:
     """The figures as evaluate.py's JSON holds them: of two agents from A's side, of three each's.
 
     ``points_per_hand`` is what hands scored, by hand that the agent played, without boxes and
     bonuses; ``settlement`` is what the episode paid, by episode.
     """
-    hands = results.hands
     letters = LETTERS[: len(names)]
-    single = results.episode == "hand"
+    single = tally.episode == "hand"
 
     def of_agents(figure: Callable[[int], Figure]) -> Figure | dict[str, Figure]:
         if len(names) == 2:
@@ -192,69 +259,37 @@ def report(names: Sequence[str], results: Results, seconds: float) -> dict[str, 
 
     made: dict[str, Any] = {
         **dict(zip(letters, names, strict=True)),
-        "deals": results.deals,
-        **_counts(results),
-        "hands": len(hands.kind),
-        "points_per_hand": of_agents(lambda agent: _points(results, agent)),
-        "win_rate": of_agents(lambda agent: rate_interval(_wins(results, agent))),
+        "deals": tally.deals,
+        **_counts(tally),
+        "hands": tally.hands,
+        "points_per_hand": of_agents(lambda agent: mean_interval(tally.agents[agent].points)),
+        "win_rate": of_agents(lambda agent: rate_interval(tally.wins(agent))),
     }
-    if not single or results.tables > 1:  # a hand by itself pays its points
-        made["settlement"] = of_agents(
-            lambda agent: mean_interval(results.by_deal(results.settlement[:, agent]))
-        )
+    if not single or tally.tables > 1:  # a hand by itself pays its points
+        made["settlement"] = of_agents(lambda agent: mean_interval(tally.agents[agent].settlement))
     if not single:
-        made["hands_per_game"] = len(hands.kind) / int(results.games.sum())
-        made["unfinished"] = int(results.unfinished.sum())
+        made["hands_per_game"] = tally.hands / tally.games
+        made["unfinished"] = tally.unfinished
     made["rates"] = {
-        **{letter: _rates(hands, agent) for agent, letter in enumerate(letters)},
-        "dead": float(np.mean(hands.kind == scoring.DEAD)),
-        "tie": float(np.mean(hands.kind == scoring.TIE)),
-        "turns_each": float(hands.turns.mean()) / 2,
+        **{x: counts.rates() for x, counts in zip(letters, tally.agents, strict=True)},
+        "dead": tally.kinds.get("dead", 0) / tally.hands,
+        "tie": tally.kinds.get("tie", 0) / tally.hands,
+        "turns_each": tally.turns / tally.hands / 2,
     }
-    made["illegal"] = dict(zip(letters, results.illegal.tolist(), strict=True))
-    made["seconds"] = seconds
-    made["hands_per_second"] = len(hands.kind) / seconds
+    made["illegal"] = {x: of.illegal for x, of in zip(letters, tally.agents, strict=True)}
+    made["forfeits"] = {x: of.forfeits for x, of in zip(letters, tally.agents, strict=True)}
+    made["seconds"] = tally.seconds
+    made["hands_per_second"] = tally.hands / tally.seconds
     if not single:
-        made["games_per_second"] = int(results.games.sum()) / seconds
+        made["games_per_second"] = tally.games / tally.seconds
     return made
 
 
-def _counts(results: Results) -> dict[str, int]:
+def _counts(tally: Tally) -> dict[str, int]:
     """How many episodes there were, and games in matches, under their names."""
-    episodes, games = len(results.winner), int(results.games.sum())
-    if results.episode == "hand":
-        return {"rounds": episodes} if results.tables > 1 else {}
-    return {"matches": episodes, "games": games} if results.episode == "match" else {"games": games}
-
-
-def _wins(results: Results, agent: int) -> NDArray[np.float64]:
-    """The share of episodes that he won, by deal; in cutthroat of the hands that he played."""
-    hands = results.hands
-    if results.episode == "hand" and results.tables == 1:
-        won = results.hands_by_deal(hands.winner == agent)
-        return won / results.hands_by_deal(hands.played_by(agent))
-    return results.by_deal(results.scores(agent))
-
-
-def _points(results: Results, agent: int) -> dict[str, float]:
-    hands = results.hands
-    played = results.hands_by_deal(hands.played_by(agent))
-    return ratio_interval(results.hands_by_deal(hands.gains(agent)), played)
-
-
-def _rates(hands: Hands, agent: int) -> dict[str, float | None]:
-    """Shares of the hands that he played; a knock that was undercut counts as a knock too."""
-    played = hands.take(hands.played_by(agent))
-    ended = played.knocker == agent
-    gin, big_gin = (ended & (played.kind == kind) for kind in (scoring.GIN, scoring.BIG_GIN))
-    knock = ended & ~gin & ~big_gin
-    undercut = played.kind == scoring.UNDERCUT
-    return {
-        "win": float(np.mean(played.winner == agent)),
-        "gin": float(np.mean(gin)),
-        "big_gin": float(np.mean(big_gin)),
-        "knock": float(np.mean(knock)),
-        "knock_deadwood": float(played.knock_deadwood[knock].mean()) if knock.any() else None,
-        "undercut_suffered": float(np.mean(ended & undercut)),
-        "undercut_made": float(np.mean(~ended & undercut)),
-    }
+    episodes = tally.deals * tally.plays
+    if tally.episode == "hand":
+        return {"rounds": episodes} if tally.tables > 1 else {}
+    if tally.episode == "match":
+        return {"matches": episodes, "games": tally.games}
+    return {"games": tally.games}

@@ -356,7 +356,7 @@ def _hand_figures(counts: HandCounts) -> dict[str, float]:
     rates = {
         f"hands/{name}": int(counts.kinds[code]) / hands
         for code, name in enumerate(scoring.KINDS)
-        if code != scoring.PLAYING
+        if code not in (scoring.PLAYING, scoring.FORFEIT)
     }
     scored = hands - int(counts.kinds[scoring.DEAD])
     knocks = int(counts.kinds[[scoring.KNOCK, scoring.UNDERCUT, scoring.TIE]].sum())

@@ -7,7 +7,7 @@ results are likeliest, found by Hunter's minorisation (2004, Annals of Statistic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,14 @@ def strengths(wins: NDArray[np.float64]) -> NDArray[np.float64]:
     return p
 
 
+def hanging_together(pairs: Iterable[tuple[int, int]], agent: int) -> list[int]:
+    """Who has met the agent, directly or through others, and he; ascending."""
+    pairs, found = list(pairs), {agent}
+    while more := {one for pair in pairs if found & {*pair} for one in pair} - found:
+        found |= more
+    return sorted(found)
+
+
 def elo(
     names: list[str],
     results: Mapping[tuple[int, int], Scores],
@@ -52,8 +60,14 @@ def elo(
     """The rating of each agent with its bootstrap interval over deals, by name.
 
     ``results``: of each pair its deals by score; ``plays``: games to a deal. ``anchor``: the agent
-    whose rating is ANCHOR in every sample, and so without an interval of its own.
+    whose rating is ANCHOR in every sample, and so without an interval of its own. Who has not met
+    him, nor anyone who leads to him, has no rating.
     """
+    within = hanging_together(results, anchor)
+    if len(within) < len(names):
+        place = {agent: number for number, agent in enumerate(within)}
+        results = {(place[a], place[b]): s for (a, b), s in results.items() if a in place}
+        names, anchor = [names[agent] for agent in within], place[anchor]
     wins = np.zeros((samples + 1, len(names), len(names)))
     for (a, b), scores in results.items():
         shares = np.array(list(scores))
@@ -64,7 +78,7 @@ def elo(
         wins[:, a, b] = counted @ shares * plays
         wins[:, b, a] = counted @ (1 - shares) * plays
     ratings = 400 * np.log10(strengths(wins))
-    ratings += ANCHOR - ratings[:, anchor : anchor + 1]
+    ratings = ratings - ratings[:, anchor : anchor + 1] + ANCHOR
     tail = (1 - confidence) / 2
     low, high = np.quantile(ratings[1:], [tail, 1 - tail], axis=0)
     return {

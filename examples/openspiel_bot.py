@@ -6,8 +6,7 @@ holds both hands. What a bot may do there and not here is counted, and a random 
 
 import numpy as np
 import pyspiel
-from common import settings
-from measuring import told
+from common import settings, told
 
 from ginenv import actions, cards, engine, gin_rummy_v0
 

@@ -1,8 +1,7 @@
 """RLlib: PPO learns from both seats of the PettingZoo environment, one masked module at both."""
 
 import torch
-from common import SMALL, Scaled, settings
-from measuring import measure
+from common import SMALL, measure, settings
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module import MultiRLModuleSpec, RLModuleSpec
 from ray.rllib.core.rl_module.apis import ValueFunctionAPI
@@ -22,18 +21,18 @@ class _Masked(TorchRLModule, ValueFunctionAPI):
         self.policy, self.value = Linear(64, actions.NUM_ACTIONS), Linear(64, 1)
 
     def _forward(self, batch, **_):
-        logits = self.policy(self.trunk(batch["obs"]["observation"]))
+        logits = self.policy(self.trunk(batch["obs"]["observation"].float()))
         illegal = batch["obs"]["action_mask"] == 0
         return {"action_dist_inputs": logits.masked_fill(illegal, -1e9)}
 
     def compute_values(self, batch, embeddings=None):
-        return self.value(self.trunk(batch["obs"]["observation"])).squeeze(-1)
+        return self.value(self.trunk(batch["obs"]["observation"].float())).squeeze(-1)
 
 
 def main() -> None:
     """Measure, learn, measure again."""
     arguments = settings(__doc__, steps=12 * BATCH)
-    register_env("gin_rummy", lambda _: PettingZooEnv(Scaled(gin_rummy_v0.env(**SMALL))))
+    register_env("gin_rummy", lambda _: PettingZooEnv(gin_rummy_v0.env(**SMALL)))
     spec = MultiRLModuleSpec(rl_module_specs={"both": RLModuleSpec(module_class=_Masked)})
     config = PPOConfig().debugging(seed=0).rl_module(rl_module_spec=spec)
     config.environment("gin_rummy", disable_env_checking=True)  # the check plays illegal actions

@@ -1,8 +1,7 @@
 """Stable-Baselines3: MaskablePPO of sb3-contrib learns to play hands against random play."""
 
 import torch
-from common import SMALL, scaled, settings
-from measuring import told
+from common import SMALL, settings, told
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.env_util import make_vec_env
@@ -15,7 +14,7 @@ def main() -> None:
     # Where it is told nothing, make_vec_env asks for a picture, which there is not. Leave SMALL out
     # for the whole deck.
     choices = {"rules": "classic", "opponent": "random", "render_mode": None, **SMALL}
-    envs = make_vec_env("ginenv/GinRummy-v0", 8, 0, wrapper_class=scaled, env_kwargs=choices)
+    envs = make_vec_env("ginenv/GinRummy-v0", 8, 0, env_kwargs=choices)
     # It asks the environments for their action_masks() by itself.
     model = MaskablePPO(
         "MultiInputPolicy", envs, n_steps=256, batch_size=512, n_epochs=4, gamma=1.0, seed=0

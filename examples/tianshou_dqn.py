@@ -7,8 +7,7 @@ therefore longer than any hand: the targets are what the hands really paid.
 
 import numpy as np
 import torch
-from common import SMALL, Scaled, settings
-from measuring import measure
+from common import SMALL, measure, settings
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
@@ -32,9 +31,9 @@ def main() -> None:
     arguments = settings(__doc__, steps=40_000)
     np.random.seed(0)  # noqa: NPY002 - Tianshou explores by it
     torch.manual_seed(0)
-    envs = DummyVectorEnv([lambda: _Env(Scaled(gin_rummy_v0.env(**SMALL)))] * 16)
+    envs = DummyVectorEnv([lambda: _Env(gin_rummy_v0.env(**SMALL))] * 16)
     envs.seed(0)
-    env = _Env(Scaled(gin_rummy_v0.env(**SMALL)))
+    env = _Env(gin_rummy_v0.env(**SMALL))
     net = Net(state_shape=observation.SIZE, action_shape=actions.NUM_ACTIONS, hidden_sizes=[128])
     policy = DiscreteQLearningPolicy(model=net, action_space=env.action_space, eps_training=0.1)
     adam = AdamOptimizerFactory(lr=1e-3)

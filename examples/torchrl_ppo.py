@@ -2,8 +2,7 @@
 
 import gymnasium
 import torch
-from common import SMALL, scaled, settings
-from measuring import measure
+from common import SMALL, measure, settings
 from tensordict.nn import TensorDictModule
 from torchrl.collectors import Collector
 from torchrl.envs import DTypeCastTransform, GymWrapper, SerialEnv, TransformedEnv
@@ -15,10 +14,12 @@ from ginenv import actions, observation
 
 
 def make() -> TransformedEnv:
-    """The environment with the mask as the bools that TorchRL's distribution wants."""
+    """The environment with the types that networks and masked distributions want."""
     game = gymnasium.make("ginenv/GinRummy-v0", opponent="random", **SMALL)
-    env = GymWrapper(scaled(game), categorical_action_encoding=True)
-    return TransformedEnv(env, DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
+    env = TransformedEnv(GymWrapper(game, categorical_action_encoding=True))
+    env.append_transform(DTypeCastTransform(torch.uint8, torch.float, in_keys=["observation"]))
+    env.append_transform(DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
+    return env
 
 
 def main() -> None:
@@ -40,8 +41,8 @@ def main() -> None:
     envs.set_seed(0)
 
     def choose(seen):
-        seen = {name: torch.from_numpy(part) for name, part in seen.items()}
-        return net(seen["observation"]).masked_fill(seen["action_mask"] == 0, -torch.inf).argmax(-1)
+        logits = net(torch.from_numpy(seen["observation"]).float())
+        return logits.masked_fill(torch.from_numpy(seen["action_mask"]) == 0, -torch.inf).argmax(-1)
 
     print("before:", measure(choose, arguments.hands))
     for batch in Collector(envs, actor, frames_per_batch=2_048, total_frames=arguments.steps):

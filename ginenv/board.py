@@ -29,8 +29,8 @@ def board(state: State, seat: int | None = None, names: Sequence[str] = PLAYERS)
     """A hand (a state of one lane) as a table to read, without a newline at its end.
 
     ``seat`` 0 or 1: only what that seat knows. None: both hands. ``names``: who sits at seats 0
-    and 1. At the end it shows what was laid down and who scored what; of a dead hand nothing is
-    laid down.
+    and 1. At the end it shows what was laid down and who scored what; of a dead hand, and of one
+    that was forfeited, nothing is laid down.
     """
     if seat not in (None, 0, 1) or len(state) != 1:
         raise ValueError(f"seat={seat!r} of {len(state)} lanes: must be None, 0 or 1, of one lane")
@@ -39,7 +39,7 @@ def board(state: State, seat: int | None = None, names: Sequence[str] = PLAYERS)
     lines = []
     for player in (0, 1):
         dealer = " (dealer)" if player == state.dealer[0] else ""
-        if result is not None and result["kind"] != "dead":
+        if result is not None and result["kind"] not in ("dead", "forfeit"):
             title, hand = _laid_down(state, player, result)
         elif seat in (None, player):
             title, hand = _open_hand(int(state.hands[0, player]))
@@ -66,10 +66,9 @@ def _groups(shown: Sequence[str], rest: Sequence[tuple[str, str]]) -> str:
 
 def _hidden_hand(known: observation.View) -> tuple[str, str]:
     """The other hand, as far as this view goes."""
-    drawn = int(engine.DISCARDING[known.phase[0]] and not known.to_move[0])
-    count = known.rules.hand_size + drawn
     taken = cards.format(known.opponent_known[0])
-    unseen = count - len(taken.split())
+    unseen = int(known.opponent_unknown[0])
+    count = len(taken.split()) + unseen
     return f"{count} cards", ", ".join(filter(None, [taken, f"{unseen} face down"]))
 
 
@@ -120,6 +119,12 @@ def _ending(state: State, result: dict[str, Any], names: Sequence[str]) -> str:
         left = int(state.stock_left[0])
         why = f"{int(state.turn[0])} discards" if at_limit else f"{left} left in the stock"
         return f"The hand is dead ({why}): nobody scores."
+    if kind == "forfeit":
+        winner = result["winner"]
+        return (
+            f"{names[1 - winner]} forfeits; {names[winner]} scores {result['points']}: "
+            f"{result['deadwood'][1 - winner]} + {rules.gin_bonus}."
+        )
     low, high = sorted(result["deadwood"])
     if kind == "tie":
         return f"Both have {low}, a draw: nobody scores."

@@ -81,7 +81,7 @@ class State(Lanes):
     dealer: NDArray[np.uint8]
     """Seat 0 or 1, [B]."""
     mover: NDArray[np.intp]
-    """The seat on move, [B]; after a knock, gin or big gin the one that ended the hand."""
+    """The seat on move, [B]; after a knock, gin, big gin or forfeit the one that ended the hand."""
     phase: NDArray[np.uint8]
     """[B]."""
     hands: NDArray[np.uint64]
@@ -117,8 +117,8 @@ class State(Lanes):
     points: NDArray[np.int16]
     """What the winner scores, [B]."""
     deadwood: NDArray[np.uint8]
-    """Each seat's after a knock, gin or big gin, the defender's after lay-offs, [B, 2]. Of a dead
-    hand only :func:`result` counts it."""
+    """Each seat's after a knock, gin or big gin, the defender's after lay-offs, or after a forfeit,
+    [B, 2]. Of a dead hand only :func:`result` counts it."""
 
     def __len__(self) -> int:
         return len(self.phase)
@@ -385,6 +385,24 @@ _PLAYS = tuple(
 )
 
 
+def forfeit(state: State, lanes: NDArray[np.intp]) -> None:
+    """End these hands [N], in place: the seats on move have broken the rules of play and lose.
+
+    Nothing is laid down. The other seat scores ``scoring.forfeit_points``.
+    """
+    lanes = lanes[state.phase[lanes] != OVER]
+    loser = state.mover[lanes]
+    deadwood = melds.deadwood(state.hands[lanes].reshape(-1)).reshape(-1, 2)
+    state.phase[lanes] = OVER
+    state.drawn[lanes] = cards.NO_CARD
+    state.kind[lanes] = scoring.FORFEIT
+    state.winner[lanes] = 1 - loser
+    state.points[lanes] = scoring.forfeit_points(
+        state.rules, deadwood[np.arange(len(lanes)), loser]
+    )
+    state.deadwood[lanes] = deadwood
+
+
 def _lay_down(state: State, lanes: NDArray[np.intp]) -> scoring.Showdown:
     """Lay down the hands of lanes that a knock, gin or big gin has ended."""
     rules = state.rules
@@ -435,7 +453,7 @@ def result(state: State, lane: int) -> dict[str, Any]:
     deadwood = state.deadwood[lane]
     if kind == scoring.DEAD:
         deadwood = melds.deadwood(state.hands[lane])
-    else:
+    elif kind != scoring.FORFEIT:
         showdown = _lay_down(state, np.array([lane]))
         defence = showdown.defence
         knocker = int(state.mover[lane])

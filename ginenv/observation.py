@@ -328,9 +328,10 @@ def view(state: State, seats: NDArray[np.intp] | None = None, game: Standing | N
 def known_result(result: dict[str, Any], seat: int | None) -> dict[str, Any]:
     """The result of an ended hand as a seat (None: somebody else) may know it.
 
-    Of a dead hand nothing is laid down: each knows his own deadwood, the other's is None.
+    Of a dead hand, and of one that was forfeited, nothing is laid down: each knows his own
+    deadwood, the other's is None.
     """
-    if result["kind"] != "dead":
+    if result["kind"] not in ("dead", "forfeit"):
         return result
     deadwood = [points if at == seat else None for at, points in enumerate(result["deadwood"])]
     return {**result, "deadwood": deadwood}

@@ -40,6 +40,8 @@ class Hand:
     """Which players sit as seats 0 and 1; None heads up, where they are players 0 and 1."""
     policy: tuple[dict[str, Any] | None, ...] | None = None
     """Optional, for each action: what its player thought, as records have it, or None."""
+    forfeited: bool = False
+    """Whether the seat on move after the last action forfeited the hand."""
 
 
 @contextmanager
@@ -129,7 +131,9 @@ def _parse_hand(rules: Rules, entry: Any) -> Hand:
             raise ReplayError(f"action {number}: {error}") from None
     seats = _parse_seats(rules, entry)
     policy = _parse_policy(entry.get("policy"), len(played))
-    return Hand(entry["dealer"], tuple(deck.tolist()), tuple(played), seats, policy)
+    # The one thing that deck and actions do not tell.
+    forfeited = entry["result"].get("kind") == "forfeit"
+    return Hand(entry["dealer"], tuple(deck.tolist()), tuple(played), seats, policy, forfeited)
 
 
 def _parse_seats(rules: Rules, entry: dict[str, Any]) -> tuple[int, int] | None:

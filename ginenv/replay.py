@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ginenv import actions, engine, match
+from ginenv import actions, engine, match, scoring
 from ginenv.board import board, score_sheet
 from ginenv.engine import State
 from ginenv.files import whole_file
@@ -62,6 +62,7 @@ def hands_of(play: Play, lane: int, chosen: Sequence[Sequence[int]]) -> list[Han
                 deck=tuple(play.hands.deck[at].tolist()),
                 actions=tuple(taken),
                 seats=None if play.rules.seating == "heads_up" else (first, second),
+                forfeited=bool(play.hands.kind[at] == scoring.FORFEIT),
             )
         )
     return hands
@@ -162,10 +163,11 @@ class _Game:
 
 
 def rerun(rules: Rules, hand: Hand) -> Iterator[State]:
-    """The positions of a hand, as dealt and after each action: one State, stepped in place.
+    """The positions of a hand, as dealt, after each action and after a forfeit: one State, stepped
+    in place.
 
-    Raises ReplayError at an action that is not legal, that comes after the end, and where the
-    actions stop before the end.
+    Raises ReplayError at an action that is not legal, that comes after the end, where the actions
+    stop before the end, and at a forfeit after the end.
     """
     state = engine.deal(rules, np.array([hand.deck], np.uint8), np.array([hand.dealer]))
     yield state
@@ -177,8 +179,18 @@ def rerun(rules: Rules, hand: Hand) -> Iterator[State]:
             raise ReplayError(f"{where}: not legal; legal: {', '.join(legal_words(state))}")
         engine.step(state, np.array([action]))
         yield state
+    if hand.forfeited:
+        _forfeit(state)
+        yield state
     if not state.over[0]:
         raise ReplayError(f"the actions stop after {len(hand.actions)}, before the hand has ended")
+
+
+def _forfeit(state: State) -> None:
+    if state.over[0]:
+        kind = scoring.KINDS[int(state.kind[0])]
+        raise ReplayError(f"result, kind: recorded 'forfeit', and the hand re-runs to {kind!r}")
+    engine.forfeit(state, np.array([0]))
 
 
 def outcome(rules: Rules, hand: Hand) -> dict[str, Any]:
@@ -264,7 +276,9 @@ def show(made: dict[str, Any]) -> Iterator[str]:
         mover = 0
         for at, state in enumerate(rerun(rules, hand)):
             if at:
-                head = f"{at}. {names[mover]}: {actions.format(hand.actions[at - 1])}"
+                # After the last action comes at most a forfeit.
+                done = [*map(actions.format, hand.actions[at - 1 : at]), "forfeits"][0]
+                head = f"{at}. {names[mover]}: {done}"
             yield f"{head}\n{board(state, names=names)}\n"
             mover = int(state.mover[0])
         entered = game.enter(engine.result(state, 0))

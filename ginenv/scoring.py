@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ginenv import cards, melds
 from ginenv.rules import Rules
 
-KINDS = ("playing", "knock", "gin", "big_gin", "undercut", "tie", "dead")
+KINDS = ("playing", "knock", "gin", "big_gin", "undercut", "tie", "dead", "forfeit")
 """The ways a hand ends, in the order of their codes; 0 while it is played."""
-PLAYING, KNOCK, GIN, BIG_GIN, UNDERCUT, TIE, DEAD = range(len(KINDS))
+PLAYING, KNOCK, GIN, BIG_GIN, UNDERCUT, TIE, DEAD, FORFEIT = range(len(KINDS))
 
 
 class Showdown(NamedTuple):
@@ -74,3 +74,11 @@ def score(
     )
     points = (np.abs(d - k) + bonus[kind]) * factor
     return Score(kind, kind < UNDERCUT, points)
+
+
+def forfeit_points(rules: Rules, deadwood: NDArray[np.uint8]) -> NDArray[np.int16]:
+    """What the others score of N forfeited hands: as if they had gone gin, without doublings.
+
+    ``deadwood``: the forfeiters' least, of the 10 or 11 cards that they hold.
+    """
+    return deadwood.astype(np.int16) + np.int16(rules.gin_bonus)

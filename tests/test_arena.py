@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents import arena, figures
+from agents import arena
+from agents.intervals import Moments, mean_interval, rate_interval
 from ginenv import scoring
 from ginenv.rules import Rules
 
@@ -65,7 +66,7 @@ def test_simple_plays_as_another_program_of_it_does() -> None:
     assert abs(points["mean"]) < 2 * (points["high"] - points["mean"])
 
 
-@pytest.mark.parametrize("interval", [figures.mean_interval, figures.rate_interval])
+@pytest.mark.parametrize("interval", [mean_interval, rate_interval])
 def test_intervals_hold_the_truth_nineteen_times_in_twenty(interval) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(4)
     truth, inside, trials = 0.3, 0, 2000
@@ -74,13 +75,13 @@ def test_intervals_hold_the_truth_nineteen_times_in_twenty(interval) -> None:  #
         first = rng.random(150) < truth
         second = np.where(rng.random(150) < 0.3, ~first, rng.random(150) < truth)
         truth_second = 0.3 * 0.7 + 0.7 * truth
-        found = interval((first * 1.0 + second) / 2)
+        found = interval(Moments.of(first * 1 + second, np.full(150, 2)))
         inside += found["low"] <= (truth + truth_second) / 2 <= found["high"]
     assert 0.935 <= inside / trials <= 0.965
 
 
 def test_a_rate_that_never_varied_still_has_an_interval() -> None:
-    found = figures.rate_interval(np.ones(100))
+    found = rate_interval(Moments.of(np.ones(100), np.ones(100)))
     assert found["mean"] == found["high"] == 1
     assert 0.95 < found["low"] < 0.97
 
@@ -90,13 +91,16 @@ def test_a_ratio_holds_the_truth_nineteen_times_in_twenty() -> None:
     inside, trials = 0, 2000
     for _ in range(trials):
         # Long games are won by less: the mean of their quotients would not be the ratio, 20 / 3.
-        counts = rng.integers(1, 6, 150).astype(np.float64)
-        found = figures.ratio_interval(20 + rng.normal(0, 10, 150), counts)
+        counts = rng.integers(1, 6, 150)
+        found = mean_interval(Moments.of(20 + rng.normal(0, 10, 150).round(), counts))
         inside += found["low"] <= 20 / 3 <= found["high"]
     assert 0.935 <= inside / trials <= 0.965
 
 
 def test_a_ratio_of_equal_counts_is_a_mean() -> None:
-    amounts = np.random.default_rng(6).normal(3, 1, 40)
-    found = figures.ratio_interval(amounts, np.full(40, 2.0))
-    assert found == pytest.approx(figures.mean_interval(amounts / 2))
+    amounts = np.random.default_rng(6).integers(-9, 50, 40)
+    one, other = (mean_interval(Moments.of(amounts * n, np.full(40, 2 * n))) for n in (1, 7))
+    assert one == pytest.approx(other)
+    error = (amounts / 2).std(ddof=1) / 40**0.5
+    assert one["mean"] == (amounts / 2).mean()
+    assert one["high"] - one["mean"] == pytest.approx(2.022691 * error)

@@ -13,7 +13,7 @@ from reference_match import ReferenceMatch
 
 import agents
 from agents import arena, figures
-from agents.figures import NOBODY, Results
+from agents.results import NOBODY, Results
 from agents.simple import Simple
 from ginenv import actions, replay
 from ginenv.replay import Hand

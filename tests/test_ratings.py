@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.ratings import ANCHOR, TIE, elo, strengths
+from agents.ratings import ANCHOR, TIE, elo, hanging_together, strengths
 
 
 def test_two_agents_are_apart_by_the_odds_of_their_games() -> None:
@@ -51,3 +51,15 @@ def test_the_same_generator_gives_the_same_intervals() -> None:
     results = {(0, 1): {0.0: 10, 0.5: 20, 1.0: 15}}
     first, second = (elo(["a", "b"], results, 2, 0, np.random.default_rng(5)) for _ in range(2))
     assert first == second
+
+
+def test_who_has_met_nobody_that_leads_to_the_anchor_has_no_rating() -> None:
+    results = {(0, 1): {1.0: 5}, (2, 3): {0.5: 9}, (3, 4): {0.0: 9}}
+    assert hanging_together(results, 1) == [0, 1]
+    assert hanging_together(results, 2) == [2, 3, 4]
+    assert hanging_together({}, 2) == [2]
+    found = elo(list("abcde"), results, 2, 3, np.random.default_rng(0))
+    assert list(found) == ["c", "d", "e"]
+    assert found["d"] == {"elo": ANCHOR, "low": ANCHOR, "high": ANCHOR}
+    assert found["c"]["elo"] == pytest.approx(ANCHOR)
+    assert found["e"]["elo"] > ANCHOR

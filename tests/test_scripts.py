@@ -73,6 +73,9 @@ def test_evaluate_writes_the_figures_and_the_replays(tmp_path: Path) -> None:
     )  # fmt: skip
     assert checked.returncode == 0, checked.stderr
     assert "60" in checked.stdout
+    done = run("evaluate.py", "simple", "random", "--json", "out.json", "--seed", 1, cwd=tmp_path)
+    assert refused(done, "out.json: made with seed=0, not 1; name another file")
+    assert json.loads((tmp_path / "out.json").read_text()) == figures
 
 
 def test_evaluate_plays_every_pair_on_the_same_decks(tmp_path: Path) -> None:
@@ -150,7 +153,9 @@ def test_evaluate_plays_matches_of_partners(tmp_path: Path) -> None:
     places = [record["match"] for record in records]
     assert places[:2] == [[1, 1], [1, 2]]
     assert {match for match, _ in places} == set(range(1, 7))
-    _, rounds, _ = evaluated(tmp_path, "simple", "random", "--rules", "partnership", "--deals", 2)
+    folder = tmp_path / "rounds"
+    folder.mkdir()
+    _, rounds, _ = evaluated(folder, "simple", "random", "--rules", "partnership", "--deals", 2)
     assert [len(record["hands"]) for record in rounds] == [2] * 4
     assert all(record["final"] is None for record in rounds)
 
