@@ -15,6 +15,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.adaptive import Adaptive
+from agents.expert import Expert, expert_k5
+from agents.knocker import Knocker
+from agents.patient import Patient
 from agents.random import Random
 from agents.simple import Simple
 from ginenv.actions import Legal
@@ -33,6 +37,11 @@ class Agent(Protocol):
 AGENTS: dict[str, Callable[[], Agent]] = {
     "random": Random,
     "simple": Simple,
+    "knocker": Knocker,
+    "patient": Patient,
+    "expert": Expert,
+    "expert_k5": expert_k5,
+    "adaptive": Adaptive,
 }
 PEERS = ("openspiel", "rlcard")
 """Players of other packages, for those who have these installed."""

@@ -51,12 +51,15 @@ class Worth:
     by_score: tuple[float, ...] = (11.0, 4.0, 0.0, -5.4, 1.3, 1.3, -1.3, 0.0)
 
 
+FITTED = Worth()
+
+
 class Adaptive(Expert):
     """Knocks when that is worth more than to wait."""
 
-    def __init__(self, worth: Worth | None = None, weights: Weights = SEARCHED) -> None:
+    def __init__(self, worth: Worth = FITTED, weights: Weights = SEARCHED) -> None:
         super().__init__(weights=weights)
-        self.worth = worth or Worth()
+        self.worth = worth
 
     def _knocks(
         self, view: View, lanes: NDArray[np.intp], kept: discards.Sets, deadwood: NDArray[np.uint8]

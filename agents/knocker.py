@@ -14,7 +14,8 @@ from ginenv import actions, cards, engine, melds
 from ginenv.actions import Legal
 from ginenv.observation import View
 
-_RANK = np.arange(cards.NUM_CARDS, dtype=np.float32) % cards.NUM_RANKS
+_RANK = np.arange(cards.NUM_CARDS, dtype=np.float32) % cards.NUM_RANKS / cards.NUM_RANKS
+"""Less than a point of deadwood, so that it only decides among equals."""
 
 
 class Knocker:
@@ -25,7 +26,7 @@ class Knocker:
         chosen = np.empty(len(view), dtype=np.intp)
         throwing = engine.DISCARDING.take(view.phase)
         throws, draws = throwing.nonzero()[0], (~throwing).nonzero()[0]
-        chosen[throws] = self._throw(view.hand[throws], legal.take(throws), generator)
+        chosen[throws] = self._throw(view.hand[throws], legal.take(throws))
         chosen[draws] = self._draw(view, draws, legal.others[draws])
         return chosen
 
@@ -44,12 +45,8 @@ class Knocker:
         chosen[can_take & takes] = actions.TAKE
         return chosen
 
-    def _throw(
-        self, hand: NDArray[np.uint64], legal: Legal, generator: np.random.Generator
-    ) -> NDArray[np.intp]:
-        # Ranks, and the suit by chance, only decide among equals.
-        order = _RANK + generator.random((len(hand), cards.NUM_CARDS), dtype=np.float32)
-        cost = melds.deadwood_after_discard(hand) - order / np.float32(cards.NUM_RANKS + 1)
+    def _throw(self, hand: NDArray[np.uint64], legal: Legal) -> NDArray[np.intp]:
+        cost = melds.deadwood_after_discard(hand) - _RANK
         cost[cards.bits(legal.discards | legal.knocks) == 0] = np.inf
         card = cost.argmin(axis=1)
         knocks = (cards.BIT[card] & legal.knocks) != 0
