@@ -26,7 +26,7 @@ PRESETS = ("classic", "hollywood", "cutthroat", "partnership")
 """Each another way of scoring and seating."""
 
 
-GAMES = 256
+GAMES = 64
 """Played to the end to find how many decisions a game takes."""
 
 
