@@ -4,7 +4,7 @@ Uniform random legal play on one core, masks only and with observations, rows in
 the median over the rounds and a ratio the median of the rounds' ratios. In games every hand that
 ends is entered on its sheet, and the next one is dealt by whoever the rules say.
 
-    python benchmarks/games.py [--json FILE] [--seconds S] [--rounds N] [--lanes N]
+    python benchmarks/games.py [--json FILE] [--seconds S] [--rounds N] [--lanes N] [--games N]
 """
 
 from __future__ import annotations
@@ -24,10 +24,6 @@ from ginenv.rules import Rules, preset
 
 PRESETS = ("classic", "hollywood", "cutthroat", "partnership")
 """Each another way of scoring and seating."""
-
-
-GAMES = 64
-"""Played to the end to find how many decisions a game takes."""
 
 
 def games_play(rules: Rules, lanes: int, observe: bool, again: bool = True) -> Work:
@@ -56,8 +52,13 @@ def games_play(rules: Rules, lanes: int, observe: bool, again: bool = True) -> W
             play.deal(games, going_on, decks(len(going_on)), generator)
 
 
-def measure(lanes: int, seconds: float, rounds: int) -> dict[str, dict[str, float | None]]:
-    """By row: decisions/s, games/s and the share of the bare engine's decisions/s."""
+def measure(
+    lanes: int, seconds: float, rounds: int, games: int
+) -> dict[str, dict[str, float | None]]:
+    """By row: decisions/s, games/s and the share of the bare engine's decisions/s.
+
+    ``games``: so many are played to the end to find how many decisions one takes.
+    """
     works: dict[str, Work] = {}
     length: dict[str, float] = {}
     for kind, observe in (("masks", False), ("masks and observations", True)):
@@ -65,7 +66,7 @@ def measure(lanes: int, seconds: float, rounds: int) -> dict[str, dict[str, floa
         for name in PRESETS:
             works[f"{name}, {kind}"] = games_play(preset(name), lanes, observe)
     for name in PRESETS:
-        length[name] = sum(games_play(preset(name), GAMES, False, again=False)) / GAMES
+        length[name] = sum(games_play(preset(name), games, False, again=False)) / games
     for work in works.values():
         for _ in range(WARM_UP_STEPS):
             next(work)
@@ -92,12 +93,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="for each row (default 3)")
     parser.add_argument("--rounds", type=int, default=9, help="default 9")
     parser.add_argument("--lanes", type=int, default=4_096, help="default 4096")
+    parser.add_argument(
+        "--games", type=int, default=256, help="games to find a game's length (default 256)"
+    )
     options = parser.parse_args()
-    if min(options.seconds, options.rounds, options.lanes) <= 0:
-        parser.error("--seconds, --rounds and --lanes must be greater than 0")
+    if min(options.seconds, options.rounds, options.lanes, options.games) <= 0:
+        parser.error("--seconds, --rounds, --lanes and --games must be greater than 0")
     if options.json and not options.json.parent.is_dir():
         parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
-    figures = measure(options.lanes, options.seconds, options.rounds)
+    figures = measure(options.lanes, options.seconds, options.rounds, options.games)
     print(f"{options.lanes:,} lanes{'':28}{'decisions/s':>14}{'games/s':>10}{'of hands':>10}")
     for row, values in figures.items():
         games = f"{values['games_per_second']:,.0f}" if values["games_per_second"] else ""
