@@ -50,7 +50,7 @@ class PlayerNumber(int):
     """An int that may stand beside None.
 
     Gymnasium's vector environments give a column of infos the type of its first entry, and plain
-    ints then leave no room for the None of a hand without a winner.
+    ints then leave no room for the None of a hand without a winner, or of who deals no more.
     """
 
 
@@ -205,8 +205,9 @@ class GinRummyEnv(gymnasium.Env[Observation, Any]):
     def _info(self) -> dict[str, Any]:
         told = copy.deepcopy(self._raw.infos[self._agent])
         for part in told.values():
-            if part["winner"] is not None:
-                part["winner"] = PlayerNumber(part["winner"])
+            for name in ("winner", "dealer"):
+                if part.get(name) is not None:
+                    part[name] = PlayerNumber(part[name])
         return {"player": self._number, **told}
 
     def action_masks(self) -> NDArray[np.bool_]:
