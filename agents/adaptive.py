@@ -78,13 +78,13 @@ class Adaptive(Expert):
         )
         left = to_go(view)
         if left is not None:
-            total += np.interp(left[0][lanes], worth.to_go, worth.by_score)
+            total += np.interp(left[lanes], worth.to_go, worth.by_score)
         return total > 0
 
 
-def to_go(view: View) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
-    """Points that his side and the other one lack in the game, [B] each; None of a single hand."""
+def to_go(view: View) -> NDArray[np.int32] | None:
+    """Points that his side lacks in the game, [B]; None of a single hand."""
     if view.game is None:
         return None
-    own, opponent = view.game.to_go[:2]
-    return own, opponent
+    own: NDArray[np.int32] = view.game.to_go[0]
+    return own

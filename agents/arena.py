@@ -140,7 +140,6 @@ class _Chunk:
         self.games = np.ones(lanes, np.int32)
         self.dry = np.zeros(lanes, np.intp)
         """Rounds since somebody scored, [B]."""
-        self.paid = np.zeros((lanes, rules.num_players), np.int64)
         self.illegal = np.zeros(rules.num_sides, np.int64)
         self.hands: list[Hands] = []
         self.log = _Log(rules, lanes) if logs else None
@@ -161,7 +160,6 @@ class _Chunk:
         ended = playing.step(self.play, chosen)
         if not len(ended.lanes):
             return 0
-        self.paid[ended.lanes] += ended.payoffs
         scored = ended.payoffs.any(axis=1)
         self.dry[ended.lanes] = np.where(scored, 0, self.dry[ended.lanes] + 1)
         self._tell_results(agents, ended.lanes)
@@ -245,7 +243,7 @@ class _Chunk:
         """What has come of it, when no lane is left; ``before``: episodes before these."""
         play, rules = self.play, self.rules
         single = play.episode == "hand"
-        by_side = self.paid[:, : rules.num_sides] if single else play.match.settled
+        by_side = play.paid[:, : rules.num_sides] if single else play.match.settled
         sides = self.agents[:, : rules.num_sides]
         settlement = np.zeros(sides.shape)
         np.put_along_axis(settlement, sides, by_side.astype(np.float64), axis=1)
@@ -290,6 +288,11 @@ def _hands(play: playing.Play, agents: NDArray[np.intp], lanes: NDArray[np.intp]
         knock_deadwood=state.deadwood[at, mover],
         turns=state.turn[at] + by_knock.astype(np.int16),
     )
+
+
+def seeds(seed: int, first: int = 0) -> list[np.random.SeedSequence]:
+    """Those of decks and of choices, for deals of which the first has this number."""
+    return np.random.SeedSequence(seed, spawn_key=(first,) if first else ()).spawn(2)
 
 
 def play(
@@ -342,7 +345,7 @@ def compare(
     episode: str = "hand",
 ) -> dict[str, Any]:
     """:func:`play` and :func:`agents.figures.report`; the decks depend on ``seed`` alone."""
-    deck_seed, action_seed = np.random.SeedSequence(seed).spawn(2)
+    deck_seed, action_seed = seeds(seed)
     start = time.perf_counter()
     results = play(
         rules,

@@ -59,12 +59,6 @@ def batch_deals(rules: Rules) -> int:
     return EPISODES_A_BATCH // len(arena.seatings(rules))
 
 
-def seeds(seed: int, first: int) -> list[np.random.SeedSequence]:
-    """Those of decks and of choices, for the batch whose first deal has this number."""
-    # The first batch has the decks of arena.compare.
-    return np.random.SeedSequence(seed, spawn_key=(first,) if first else ()).spawn(2)
-
-
 def fingerprint(name: str) -> str | None:
     """The SHA-256 of the files that an agent is made of: a policy, or those of a program's command.
 
@@ -213,7 +207,7 @@ class CrossPlay:
         first = self.deals(contest)
         begins = [0, *itertools.accumulate(self.batches)]
         deals = self.batches[begins.index(first)]
-        decks, choices = (np.random.default_rng(each) for each in seeds(self.seed, first))
+        decks, choices = (np.random.default_rng(each) for each in arena.seeds(self.seed, first))
         start = time.perf_counter()
         results = arena.play(
             self.rules, players, deals, decks, choices, progress, recorder, self.episode

@@ -1,7 +1,8 @@
 """What a player at the table knows, followed from what he is told and nothing else.
 
-The same knowledge as :class:`ginenv.observation.View`, built without an engine: for programs that
-speak ``ginenv-protocol/1`` and have no state to look at.
+For programs that speak ``ginenv-protocol/1`` and have no state to look at. The hand is played on in
+the engine, with cards that he does not know in places that he can't see; when one of them shows up
+elsewhere, it changes places with what lay there.
 """
 
 from __future__ import annotations
@@ -13,148 +14,77 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.told import SIDES
-from ginenv import cards, engine
+from ginenv import actions, cards, engine, observation
+from ginenv.engine import State
 from ginenv.observation import Standing, View
 from ginenv.rules import Rules
 
-_RECENT = 0xFFFFFFFF
+_ENDINGS = ("knock", "big-gin", "forfeit")
+"""After these there is nothing more to know but the result, which is told."""
 
 
 class Tracker:
     """One hand as one seat of it knows it."""
 
     def __init__(self, rules: Rules, told: dict[str, str]) -> None:
-        """``told``: the words of the deal: seat, dealer, limit, upcard, hand."""
-        self.rules = rules
-        self.seat, self.dealer = int(told["seat"]), int(told["dealer"])
-        self.limit = int(told["limit"])
-        self.hand = int(cards.parse(told["hand"]))
-        upcard = cards.parse_card(told["upcard"])
-        self.pile = [upcard]
-        self.seen = _bit(upcard)
-        spade = upcard // cards.NUM_RANKS == cards.SUITS.index("s")
-        self.doubles = rules.spade_upcard_doubles and spade
-        self.known = 0
-        """Cards in the other hand that were seen to be taken."""
-        self.others = rules.hand_size
-        """How many cards the other holds."""
-        self.discards = [0, 0]
-        """By seat, as the next two."""
-        self.refused = [0, 0]
-        self.recent = [_RECENT, _RECENT]
-        self.stock = rules.stock_size
-        self.turn = 0
-        self.mover = 1 - self.dealer
-        self.phase = engine.OFFER if rules.first_upcard == "offer" else engine.DRAW
-        self.drawn = cards.NO_CARD
-        """The card that this seat has drawn this turn."""
+        """``told``: the words of the deal: seat, dealer, upcard, hand."""
+        self.seat, dealer = int(told["seat"]), int(told["dealer"])
+        upcard, size = cards.parse_card(told["upcard"]), rules.hand_size
+        own = cards.parse_list(told["hand"]).tolist()
+        whole = cards.deck_set(rules.num_ranks, rules.num_suits)
+        rest = cards.to_ids(whole & ~cards.from_ids([*own, upcard]))
+        hands = {self.seat: own, 1 - self.seat: rest[:size]}
+        pairs = zip(hands[1 - dealer], hands[dealer], strict=True)
+        deck = [*(card for pair in pairs for card in pair), upcard, *rest[size:]]
+        self.state = engine.deal(rules, np.array([deck], np.uint8), np.array([dealer]))
         self.score: dict[str, Any] | None = None
 
     def hear(self, event: str) -> None:
         """``"you stock 5h"``, ``"other take 7s"``: what was done.
 
-        Raises ValueError, KeyError or IndexError for what is no such thing.
+        Raises ValueError or IndexError for what is no such thing.
         """
         who, word, *rest = event.split()
-        self.mover = self.seat if who == "you" else 1 - self.seat
-        card = cards.parse_card(rest[0]) if rest else cards.NO_CARD
-        {
-            "pass": self._pass,
-            "stock": self._stock,
-            "take": self._take,
-            "discard": self._discard,
-            "knock": self._end,
-            "big-gin": self._end,
-            "forfeit": self._end,
-        }[word](card)
+        if word in _ENDINGS:
+            return
+        if who == "other" and word == "discard":
+            self._give(cards.parse_card(rest[0]))
+        if who == "you" and word == "stock":
+            self._put_next(cards.parse_card(rest[0]))
+        words = event.split()[1:3] if word == "discard" else [word]
+        engine.step(self.state, np.array([actions.parse(" ".join(words))]))
 
-    def _pass(self, _: int) -> None:
-        self._refuse()
-        # OFFER, DEALER_OFFER, MUST_DRAW
-        self.phase = engine.OVER if self.phase == engine.LAST_OFFER else self.phase + 1
-        self.mover = 1 - self.mover
+    def _give(self, card: int) -> None:
+        """Have the other hold a card that he shows; the stock gets one of those he may not have."""
+        hands, other = self.state.hands[0], 1 - self.seat
+        if not hands[other] & cards.BIT[card]:
+            unseen = cards.to_ids(hands[other] & ~self.state.seen[0])[0]
+            self.state.deck[0, self._place(card)] = unseen
+            hands[other] ^= cards.BIT[card] | cards.BIT[unseen]
 
-    def _stock(self, card: int) -> None:
-        self._refuse()
-        self.stock -= 1
-        self._hold(card)
-
-    def _take(self, card: int) -> None:
-        last = self.phase == engine.LAST_OFFER
-        self.pile.pop()
-        self._hold(card)
-        if self.mover != self.seat:
-            self.known |= _bit(card)
-        if last:
-            self.phase = engine.LAST_DISCARD
-
-    def _hold(self, card: int) -> None:
-        self.phase = engine.DISCARD
-        if self.mover == self.seat:
-            self.hand |= _bit(card)
-            self.drawn = card
+    def _put_next(self, card: int) -> None:
+        """Have a card be the stock's next."""
+        deck, at = self.state.deck[0], int(self.state.stock_next[0])
+        following = int(deck[at])
+        if self.state.hands[0, 1 - self.seat] & cards.BIT[card]:
+            self.state.hands[0, 1 - self.seat] ^= cards.BIT[card] | cards.BIT[following]
         else:
-            self.others += 1
+            deck[self._place(card)] = following
+        deck[at] = card
 
-    def _discard(self, card: int) -> None:
-        if self.mover == self.seat:
-            self.hand &= ~_bit(card)
-            self.drawn = cards.NO_CARD
-        else:
-            self.known &= ~_bit(card)
-            self.others -= 1
-        self.discards[self.mover] |= _bit(card)
-        self.recent[self.mover] = (self.recent[self.mover] << 8 | card) & _RECENT
-        self.seen |= _bit(card)
-        self.pile.append(card)
-        self.turn += 1
-        self.mover = 1 - self.mover
-        self.phase = engine.DRAW
-        if self.turn >= self.rules.turn_limit:
-            self.phase = engine.OVER
-        elif self.stock <= self.rules.stock_floor:
-            offers = self.rules.last_discard == "may_knock"
-            self.phase = engine.LAST_OFFER if offers else engine.OVER
-
-    def _end(self, _: int) -> None:
-        self.phase, self.drawn = engine.OVER, cards.NO_CARD
-
-    def _refuse(self) -> None:
-        self.refused[self.mover] |= _bit(self.pile[-1])
-
-
-def _bit(card: int) -> int:
-    return int(cards.BIT[card])
+    def _place(self, card: int) -> int:
+        """Where in the stock it is. Raises IndexError for a card that can't be there."""
+        left = int(self.state.stock_next[0])
+        return left + int(np.flatnonzero(self.state.deck[0, left:] == card)[0])
 
 
 def view(hands: Sequence[Tracker]) -> View:
-    """The same as arrays: a lane for each hand, all of them of the same rules."""
-
-    def column(values: Sequence[Any], dtype: Any = np.uint64) -> NDArray[Any]:
-        return np.array(values, dtype=dtype)
-
-    return View(
-        rules=hands[0].rules,
-        seat=column([hand.seat for hand in hands], np.intp),
-        to_move=column([h.mover == h.seat and h.phase != engine.OVER for h in hands], np.bool_),
-        phase=column([hand.phase for hand in hands], np.uint8),
-        is_dealer=column([hand.seat == hand.dealer for hand in hands], np.bool_),
-        hand=column([hand.hand for hand in hands]),
-        drawn=column([hand.drawn for hand in hands], np.uint8),
-        upcard=column([(hand.pile or [cards.NO_CARD])[-1] for hand in hands], np.uint8),
-        seen=column([hand.seen for hand in hands]),
-        opponent_known=column([hand.known for hand in hands]),
-        own_discards=column([hand.discards[hand.seat] for hand in hands]),
-        opponent_discards=column([hand.discards[1 - hand.seat] for hand in hands]),
-        opponent_refused=column([hand.refused[1 - hand.seat] for hand in hands]),
-        opponent_recent=column([hand.recent[1 - hand.seat] for hand in hands], np.uint32),
-        opponent_unknown=column([h.others - h.known.bit_count() for h in hands], np.uint8),
-        stock_left=column([hand.stock for hand in hands], np.intp),
-        turn=column([hand.turn for hand in hands], np.uint8),
-        knock_limit=column([hand.limit for hand in hands], np.uint8),
-        upcard_doubles=column([hand.doubles for hand in hands], np.bool_),
-        game=_standing(hands),
+    """What the seats know: a lane for each hand, all of them of the same rules."""
+    columns = (
+        np.concatenate([getattr(hand.state, name) for hand in hands]) for name in engine.COLUMNS
     )
+    seats = np.array([hand.seat for hand in hands])
+    return observation.view(State(hands[0].state.rules, *columns), seats, _standing(hands))
 
 
 def _standing(hands: Sequence[Tracker]) -> Standing | None:
@@ -169,7 +99,7 @@ def _standing(hands: Sequence[Tracker]) -> Standing | None:
         return np.moveaxis(rows, 0, -1)
 
     return Standing(
-        rules=hands[0].rules,
+        rules=hands[0].state.rules,
         games_to_win=scores[0]["games_to_win"],
         totals=table("totals", np.int32),
         boxes=table("boxes", np.int32),

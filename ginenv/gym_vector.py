@@ -108,7 +108,6 @@ class GinRummyVectorEnv(VectorEnv[Observations, Any, NDArray[Any]]):
         self._encode = observation.encode if episode == "hand" else observation.encode_game
         self._lanes = np.arange(num_envs)
         self._play: Play | None = None
-        self._paid = np.zeros((num_envs, self.rules.num_players))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -126,7 +125,6 @@ class GinRummyVectorEnv(VectorEnv[Observations, Any, NDArray[Any]]):
         if lanes is None:
             decks, dealers = self._shuffle(self.num_envs), self._cut(self.num_envs)
             self._play = play.start(self.rules, self.episode, decks, dealers)
-            self._paid[:] = 0
         else:
             self._restart(self._going(), lanes)
         return self._look(), self._all_told(mover=self._going().mover.copy())
@@ -152,7 +150,6 @@ class GinRummyVectorEnv(VectorEnv[Observations, Any, NDArray[Any]]):
             if self.reward == "win":
                 paid = play.win_payoffs(game)[ended.lanes]
             rewards[ended.lanes] = paid
-            self._paid[ended.lanes] += paid
             ends = game.over[ended.lanes]
             over[ended.lanes] = ends
             if ends.any():
@@ -177,7 +174,8 @@ class GinRummyVectorEnv(VectorEnv[Observations, Any, NDArray[Any]]):
         self, game: Play, over: NDArray[np.bool_], acted: _Acted, rewards: NDArray[Any]
     ) -> dict[str, Any]:
         """What ``infos`` hold of the episodes that have ended, before others are dealt."""
-        payoffs = np.where(over[:, None], self._paid, 0.0)
+        paid = game.paid if self.reward == "points" else play.win_payoffs(game)
+        payoffs = np.where(over[:, None], paid, 0.0)
         if not self.final_obs:
             return _masked({"payoffs": payoffs}, over)
         final = np.full(self.num_envs, None, dtype=object)
@@ -210,7 +208,6 @@ class GinRummyVectorEnv(VectorEnv[Observations, Any, NDArray[Any]]):
 
     def _restart(self, game: Play, lanes: NDArray[np.intp]) -> None:
         play.restart(game, lanes, self._shuffle(len(lanes)), self._cut(len(lanes)))
-        self._paid[lanes] = 0
 
     def _shuffle(self, lanes: int) -> NDArray[np.uint8]:
         """Decks for the tables of so many episodes, uint8 [lanes, T, D]."""

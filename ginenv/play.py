@@ -177,19 +177,26 @@ def _enter(play: Play, lanes: NDArray[np.intp]) -> NDArray[np.int64]:
     entered = match.enter(play.match, lanes, winners, points)
     if play.episode == "hand":
         play.over[lanes] = True
-        return _pay_hand(play, lanes, winners, points, entered)
-    sides = play.rules.num_sides
-    gains = sides * entered.astype(np.int64) - entered.sum(axis=1, keepdims=True)
+        payoffs = _pay_hand(play, lanes, winners, points, entered)
+    else:
+        payoffs = _pay_entered(play, lanes, entered)
+    play.paid[lanes] += payoffs
+    return payoffs
+
+
+def _pay_entered(
+    play: Play, lanes: NDArray[np.intp], entered: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """In games and matches each is paid what was entered for him less what was for each other;
+    at the end, what is left to his settlement."""
+    gains = play.rules.num_sides * entered.astype(np.int64) - entered.sum(axis=1, keepdims=True)
     payoffs = match.by_player(play.rules, gains)
     ends = play.match.over if play.episode == "match" else play.match.winner != match.NOBODY
     ended = ends[lanes].nonzero()[0]
     if len(ended):
-        play.over[lanes[ended]] = True
-        left = (
-            match.by_player(play.rules, play.match.settled[lanes[ended]]) - play.paid[lanes[ended]]
-        )
-        payoffs[ended] = left
-    play.paid[lanes] += payoffs
+        at = lanes[ended]
+        play.over[at] = True
+        payoffs[ended] = match.by_player(play.rules, play.match.settled[at]) - play.paid[at]
     return payoffs
 
 

@@ -350,7 +350,7 @@ def test_a_mask_resets_these_lanes_only(rules: str) -> None:
     rounds, turn = observation.GAME_LAYOUT["rounds"], observation.GAME_LAYOUT["turn"]
     assert not observations["observation"][mask][:, rounds].any()
     assert not observations["observation"][mask][:, turn].any()
-    total = np.where(mask[:, None], 0.0, envs._paid)
+    total = np.where(mask[:, None], 0.0, envs._play.paid)
     rng = np.random.default_rng(1)
     for _ in range(90):
         observations, _, ends, _, infos = envs.step(choose(observations["action_mask"], rng))
