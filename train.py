@@ -3,7 +3,8 @@
     python train.py --config configs/quick.yaml
 
 Writes runs/<name>/: config.yaml, TensorBoard events, policy.safetensors, state.pt. With --resume
-a run that was stopped goes on from its last snapshot.
+a run that was stopped goes on from its last snapshot. ``ranks`` processes share the work; torchrun
+may start them too (on several machines), else this script does.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ import yaml
 from jsonargparse import ArgumentParser, set_parsing_settings
 
 from agents.ppo_config import NetworkConfig, PPOConfig
+from agents.ranks import LostRankError, ranks
 from ginenv.files import whole_file
 
 OPPONENTS = ("random", "simple")
 """Who a policy is measured against while it trains."""
-MAY_CHANGE = ("decisions", "threads", "evaluate_every", "evaluate_deals", "snapshot_seconds")
+MAY_CHANGE = (
+    *("decisions", "ranks", "threads"),
+    *("evaluate_every", "evaluate_deals", "snapshot_seconds"),
+)
 """Settings that a resumed run may have anew."""
 
 _DAMAGE = (
@@ -76,22 +81,25 @@ def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
 class Run:
     """One training run: its folder, its trainer, what is written when."""
 
-    def __init__(self, config: PPOConfig, resume: bool, command: str) -> None:
+    def __init__(self, config: PPOConfig, resume: bool, command: str, rank: int = 0) -> None:
         # torch takes seconds to import, and faults in the settings should show at once.
         from torch.utils.tensorboard import SummaryWriter
 
         from agents.ppo import Trainer
 
         self.config = config
+        self.rank = rank
         self.commands = [command]
         self.folder = Path("runs") / config.name
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.trainer = Trainer(config)
+        self.trainer = Trainer(config, rank)
         self.seconds_before = 0.0
         self.start = time.monotonic()
         self.evaluated_at = 0
         if resume:
             self._restore()
+        if rank:  # what is written and measured is the first one's business
+            return
         with whole_file(self.folder / "config.yaml") as file:
             file.write(yaml.safe_dump(asdict(config), sort_keys=False).encode())
         # What an earlier part logged after its last snapshot is done again; purging starts at the
@@ -107,22 +115,42 @@ class Run:
     def train(self) -> int:
         """Train to the end, or until told to stop; the exit status."""
         last_snapshot = time.monotonic()
-        with _stop_requests() as stop, _progress(self.config) as show:
-            while not self.trainer.done and not stop:
+        with _stop_requests() as stop, _progress(self.config, self.rank) as show:
+            while not self.trainer.done:
                 begin = time.perf_counter()
                 figures = self.trainer.iterate()
-                self._log(figures, time.perf_counter() - begin)
-                show(self.trainer.decisions)
-                if self._due_for_evaluation():
-                    self.evaluate(self.config.evaluate_deals)
-                if time.monotonic() - last_snapshot > self.config.snapshot_seconds:
+                if self.rank == 0:
+                    self._log(figures, time.perf_counter() - begin)
+                    show(self.trainer.decisions)
+                    if self._due_for_evaluation():
+                        self.evaluate(self.config.evaluate_deals)
+                waited = time.monotonic() - last_snapshot > self.config.snapshot_seconds
+                signal_number, due = self._agree(stop[0] if stop else 0, int(waited))
+                if signal_number:
+                    break
+                if due:
                     self.snapshot()
                     last_snapshot = time.monotonic()
+            else:
+                signal_number = 0
         self.snapshot()
-        if stop and not self.trainer.done:
-            print(f"stopped at {self.trainer.decisions:,} decisions; go on with --resume")
-            return 128 + stop[0]
+        if signal_number:
+            if self.rank == 0:
+                done = f"{self.trainer.decisions:,}"
+                print(f"stopped at {done} decisions; go on with --resume")
+            return 128 + signal_number
         return 0
+
+    def _agree(self, *numbers: int) -> list[int]:
+        """The greatest of each number over all ranks: they stop and save together."""
+        if self.config.ranks == 1:
+            return list(numbers)
+        import torch
+        import torch.distributed as distributed
+
+        agreed = torch.tensor(numbers)
+        distributed.all_reduce(agreed, op=distributed.ReduceOp.MAX)
+        return [int(number) for number in agreed.tolist()]
 
     def _due_for_evaluation(self) -> bool:
         every = self.config.evaluate_every
@@ -133,7 +161,7 @@ class Run:
         trainer, step = self.trainer, self.trainer.decisions
         for tag, value in figures.items():
             self.writer.add_scalar(tag, value, step)
-        rate = self.config.lanes * self.config.steps / seconds
+        rate = self.config.lanes * self.config.steps / seconds  # of all ranks
         self.writer.add_scalar("speed/decisions_per_second", rate, step)
         total = sum(trainer.seconds.values())
         for part, spent in trainer.seconds.items():
@@ -147,13 +175,14 @@ class Run:
         from agents.policy import Policy
 
         trainer, step = self.trainer, self.trainer.decisions
+        rules = trainer.rules[0]
         self.evaluated_at = step
         line = f"{step:>12,} decisions {self.seconds:6.0f} s"
         for opponent in OPPONENTS:
             pair = arena.compare(
-                trainer.rules,
+                rules,
                 (self.config.name, opponent),
-                (Policy(trainer.magnet), agents.load(opponent, trainer.rules)),
+                (Policy(trainer.magnet), agents.load(opponent, rules)),
                 deals,
                 seed=self.config.seed + step,
             )
@@ -175,8 +204,11 @@ class Run:
 
         from agents.policy import save_policy
 
+        trainer_state = self.trainer.state_dict()
+        if self.rank:
+            return
         header = {
-            "rules": self.trainer.rules.to_dict(),
+            "rules": [rules.to_dict() for rules in self.trainer.rules],
             "decisions": self.trainer.decisions,
             "commands": self.commands,
             "seconds": round(self.seconds),
@@ -184,7 +216,7 @@ class Run:
         path = self.folder / "policy.safetensors"
         save_policy(path, self.trainer.magnet, self.config.actor, header)
         state = {
-            "trainer": self.trainer.state_dict(),
+            "trainer": trainer_state,
             "seconds": self.seconds,
             "evaluated_at": self.evaluated_at,
             "commands": self.commands,
@@ -242,12 +274,12 @@ def _stop_requests() -> Iterator[list[int]]:
 
 
 @contextmanager
-def _progress(config: PPOConfig) -> Iterator[Any]:
+def _progress(config: PPOConfig, rank: int) -> Iterator[Any]:
     """A function that shows how many decisions are done, if there is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.percentage:3.0f} %"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, disable=not sys.stdout.isatty(), transient=True) as bar:
+    with Progress(*columns, disable=rank > 0 or not sys.stdout.isatty(), transient=True) as bar:
         task = bar.add_task("", total=config.decisions)
         yield lambda done: bar.update(task, completed=done)
 
@@ -257,11 +289,17 @@ def main(args: list[str] | None = None) -> int:
     given = sys.argv[1:] if args is None else args
     config, resume = parse_args(given)
     try:
-        run = Run(config, resume, f"python train.py {shlex.join(given)}")
-        status = run.train()
+        with ranks(config.ranks, [__file__, *given]) as rank:
+            run = Run(config, resume, f"python train.py {shlex.join(given)}", rank)
+            status = run.train()
     except (ValueError, OSError) as error:
         print(f"train.py: error: {error}", file=sys.stderr)
         return 2
+    except LostRankError as error:
+        print(f"train.py: error: {error}; go on with --resume", file=sys.stderr)
+        return 1
+    if rank:
+        return status
     run.writer.close()
     if status == 0:
         print(f"policy: {run.folder / 'policy.safetensors'}")

@@ -32,10 +32,13 @@ class PolicyFileError(ValueError):
 
 
 def save_policy(path: Path, actor: Actor, config: NetworkConfig, header: dict[str, Any]) -> None:
-    """Write a policy file whole. ``header`` holds at least ``rules`` (every field by name)."""
+    """Write a policy file whole.
+
+    ``header`` holds at least ``rules``: those trained on, each with every field by name.
+    """
     metadata = {
         "format": FORMAT,
-        "layout": observation.LAYOUT_VERSION,
+        "layout": observation.GAME_LAYOUT_VERSION,
         "network": json.dumps(asdict(config)),
         **{name: json.dumps(value) for name, value in header.items()},
     }
@@ -53,16 +56,21 @@ def read_header(path: Path) -> dict[str, Any]:
         raise PolicyFileError(f"{path}: not a safetensors file ({error})") from None
     if metadata.get("format") != FORMAT:
         raise PolicyFileError(f"{path}: format is {metadata.get('format')!r}, not {FORMAT!r}")
-    if metadata.get("layout") != observation.LAYOUT_VERSION:
+    if metadata.get("layout") != observation.GAME_LAYOUT_VERSION:
         raise PolicyFileError(
             f"{path}: trained on observation layout {metadata.get('layout')!r}, "
-            f"this version has {observation.LAYOUT_VERSION!r}"
+            f"this version has {observation.GAME_LAYOUT_VERSION!r}"
         )
     plain = ("format", "layout")
     try:
-        return {k: v if k in plain else json.loads(v) for k, v in metadata.items()}
+        header = {k: v if k in plain else json.loads(v) for k, v in metadata.items()}
     except json.JSONDecodeError as error:
         raise PolicyFileError(f"{path}: damaged header ({error})") from None
+    rules = header.get("rules")
+    every = rules if isinstance(rules, list) and rules else [None]
+    if not all(isinstance(part, dict) for part in (*every, header.get("network"))):
+        raise PolicyFileError(f"{path}: damaged header (rules or network)")
+    return header
 
 
 class Policy:
@@ -79,21 +87,14 @@ class Policy:
         that it was not trained on.
         """
         header = read_header(path)
-        trained = header.get("rules")
-        if not isinstance(trained, dict) or not isinstance(header.get("network"), dict):
-            raise PolicyFileError(f"{path}: damaged header (rules or network)")
+        every = header["rules"]
         for field in DECK_FIELDS:
-            if trained.get(field) != getattr(rules, field):
+            if every[0].get(field) != getattr(rules, field):
                 raise PolicyFileError(
-                    f"{path}: trained with {field}={trained.get(field)}, "
+                    f"{path}: trained with {field}={every[0].get(field)}, "
                     f"these rules have {field}={getattr(rules, field)}"
                 )
-        new = [f for f in HAND_FIELDS if trained.get(f) != getattr(rules, f)]
-        if new:
-            fields = ", ".join(
-                f"{name}={getattr(rules, name)} (trained on {trained.get(name)})" for name in new
-            )
-            warnings.warn(f"{path}: never trained on {fields}", stacklevel=2)
+        _warn_of_new_rules(path, every, rules)
         try:
             actor = Actor(NetworkConfig(**header["network"]))
             with safe_open(path, framework="pt") as file:
@@ -107,7 +108,7 @@ class Policy:
         """See :class:`agents.Agent`."""
         masks = torch.from_numpy(actions.mask(legal))
         with torch.no_grad():
-            logits = self.actor(features(torch.from_numpy(observation.encode(view))))
+            logits, _ = self.actor(features(torch.from_numpy(observation.encode_game(view))))
             probabilities = masked_log_probs(logits, masks).exp().numpy()
         best = probabilities.max(axis=1, keepdims=True)
         keep = (probabilities >= LEAST_PROBABILITY) | (probabilities == best)
@@ -116,3 +117,15 @@ class Policy:
         mark = generator.random((len(total), 1)) * total[:, -1:]
         # The first action whose sum passes the mark: never one of probability 0.
         return (total > mark).argmax(axis=1)
+
+
+def _warn_of_new_rules(path: Path, every: list[dict[str, Any]], rules: Rules) -> None:
+    """Warn of what a policy that was trained on ``every`` one of these rules has never met."""
+    new = [[f for f in HAND_FIELDS if each.get(f) != getattr(rules, f)] for each in every]
+    fewest = min(new, key=len)
+    if fewest:
+        trained = every[new.index(fewest)]
+        fields = ", ".join(
+            f"{name}={getattr(rules, name)} (trained on {trained.get(name)})" for name in fewest
+        )
+        warnings.warn(f"{path}: never trained on {fields}", stacklevel=3)

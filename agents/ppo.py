@@ -4,24 +4,31 @@ The mover's policy gradient is clipped as in PPO (Schulman et al. 2017, arXiv 17
 pulled towards a magnet, a slow average of the actor itself, as in magnetic mirror descent
 (Sokota et al. 2022, arXiv 2206.05825): in a game with hidden information plain self-play can
 cycle, the pull makes it settle. Its weight, the temperature, falls from high to low over the run.
-Both seats are the current policy. The critic also sees the hidden hand, in training only.
+Both seats are the current policy. The critic also sees the hidden hand, in training only; the
+actor learns beside its choices to guess that hand.
+
+Several ranks (processes) each play lanes of their own and add up their gradients.
 """
 
 from __future__ import annotations
 
 import copy
+import io
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as distributed
+import torch.nn.functional as functional
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from agents.network import Actor, Critic, Features, features, masked_log_probs
 from agents.ppo_config import PPOConfig
-from ginenv import actions, cards, engine, match, observation, scoring
+from agents.selfplay import HandCounts, SelfPlay
+from ginenv import actions, cards, observation, scoring
 
 _DOMAIN = 0x7472_6169_6E  # "train"
 
@@ -31,7 +38,7 @@ class Rollout:
     """T decisions on each of B lanes, by whichever seat was on move."""
 
     observations: Tensor
-    """uint8 [T, B, observation.SIZE]."""
+    """uint8 [T, B, observation.GAME_SIZE]."""
     hidden: Tensor
     """The other hand, uint8 [T, B, 52], for the critic alone."""
     masks: Tensor
@@ -45,7 +52,7 @@ class Rollout:
     movers: Tensor
     """Seats, int64 [T + 1, B]."""
     rewards: Tensor
-    """To the mover, float32 [T, B]: the hand's points / reward_scale when his action ended it."""
+    """To the mover, float32 [T, B], when his action ended the hand: see ``agents.selfplay``."""
     dones: Tensor
     """Whether the action ended the hand, bool [T, B]."""
 
@@ -70,43 +77,41 @@ def advantages(
     return result
 
 
-@dataclass(slots=True)
-class HandCounts:
-    """What happened to the hands that ended in a rollout."""
-
-    kinds: np.ndarray[Any, np.dtype[np.int64]] = field(
-        default_factory=lambda: np.zeros(len(scoring.KINDS), dtype=np.int64)
-    )
-    turns: int = 0
-    points: int = 0
-    knock_deadwood: int = 0
-
-
 class Trainer:
     """The networks, the lanes they play on, and the steps of the algorithm."""
 
-    def __init__(self, config: PPOConfig) -> None:
+    def __init__(self, config: PPOConfig, rank: int = 0) -> None:
         torch.set_num_threads(config.threads)
         self.config = config
+        self.rank = rank
         self.rules = config.make_rules()
-        # A domain of its own: evaluations with the same seed must not be played on decks that
-        # were trained on.
-        deck_seed, torch_seed = np.random.SeedSequence([_DOMAIN, config.seed]).spawn(2)
-        self.decks = np.random.default_rng(deck_seed)
-        self.generator = torch.Generator().manual_seed(int(torch_seed.generate_state(1)[0]))
+        self.decisions = 0
+        # Weights are drawn alike in all ranks.
         with torch.random.fork_rng():  # layers draw their first weights from torch's own one
-            torch.manual_seed(int(torch_seed.generate_state(2)[1]))
+            torch.manual_seed(int(self._seeds(0).spawn(3)[2].generate_state(1)[0]))
             self.actor = Actor(config.actor)
             self.critic = Critic(config.critic)
         self.magnet = copy.deepcopy(self.actor).requires_grad_(False)
-        weights = [*self.actor.parameters(), *self.critic.parameters()]
-        self.optimizer = torch.optim.Adam(weights, lr=config.learning_rate, eps=1e-5)
-        self.state = self._deal(config.lanes)
-        self.decisions = 0
+        self.weights = [*self.actor.parameters(), *self.critic.parameters()]
+        self.optimizer = torch.optim.Adam(self.weights, lr=config.learning_rate, eps=1e-5)
+        self._begin_lanes()
         self.bfloat16 = config.precision == "bfloat16" or (
             config.precision == "auto" and _multiplies_bfloat16()
         )
         self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
+
+    def _seeds(self, rank: int) -> np.random.SeedSequence:
+        # A domain of its own: evaluations with the same seed must not be played on decks that
+        # were trained on.
+        return np.random.SeedSequence([_DOMAIN, self.config.seed, rank, self.decisions])
+
+    def _begin_lanes(self) -> None:
+        """New lanes and generators, from the seed, the rank and the decisions done."""
+        config = self.config
+        deck_seed, torch_seed, _ = self._seeds(self.rank).spawn(3)
+        decks = np.random.default_rng(deck_seed)
+        self.lanes = SelfPlay(self.rules, config.episodes, config.lanes // config.ranks, decks)
+        self.generator = torch.Generator().manual_seed(int(torch_seed.generate_state(1)[0]))
 
     @property
     def done(self) -> bool:
@@ -127,32 +132,37 @@ class Trainer:
         return self.config.learning_rate * (1 - 0.95 * part)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the run needs to go on as if never stopped: tensors, numbers and texts."""
-        lanes = {
-            name: torch.from_numpy(getattr(self.state, name).copy()) for name in engine.COLUMNS
-        }
+        """All that the run needs to go on as if never stopped: tensors, numbers and texts.
+
+        Every rank must call it; what rank 0 gets is whole.
+        """
+        own = {"lanes": self.lanes.state_dict(), "generator": self.generator.get_state()}
+        every = [own] if self.config.ranks == 1 else _gather(own, self.config.ranks)
         return {
             "actor": self.actor.state_dict(),
             "critic": self.critic.state_dict(),
             "magnet": self.magnet.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "decisions": self.decisions,
-            "lanes": lanes,
-            "decks": self.decks.bit_generator.state,
-            "generator": self.generator.get_state(),
+            "ranks": every,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` gave, under the same settings."""
+        """Go on from what :meth:`state_dict` gave, under the same settings.
+
+        Another number of ranks begins with new lanes.
+        """
         self.actor.load_state_dict(state["actor"])
         self.critic.load_state_dict(state["critic"])
         self.magnet.load_state_dict(state["magnet"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.decisions = state["decisions"]
-        for name, column in state["lanes"].items():
-            setattr(self.state, name, column.numpy().copy())
-        self.decks.bit_generator.state = state["decks"]
-        self.generator.set_state(state["generator"])
+        if len(state["ranks"]) != self.config.ranks:
+            self._begin_lanes()
+            return
+        own = state["ranks"][self.rank]
+        self.lanes.load_state_dict(own["lanes"])
+        self.generator.set_state(own["generator"])
 
     def iterate(self) -> dict[str, float]:
         """Play, learn, move the magnet; figures of the iteration by TensorBoard tag."""
@@ -160,85 +170,56 @@ class Trainer:
         start = time.perf_counter()
         figures = self.update(rollout)
         self.seconds["update"] += time.perf_counter() - start
-        self.decisions += rollout.chosen.numel()
-        self._move_magnet(rollout.chosen.numel())
+        done = rollout.chosen.numel() * self.config.ranks
+        self.decisions += done
+        self._move_magnet(done)
+        self.lanes.new_chances()
         return figures | _hand_figures(counts)
 
     def collect(self) -> tuple[Rollout, HandCounts]:
         """Play ``steps`` decisions on every lane with the current policy in both seats."""
-        config, shape = self.config, (self.config.steps, self.config.lanes)
+        config = self.config
+        shape = (config.steps, config.lanes // config.ranks)
+        more = (config.steps + 1, shape[1])
         rollout = Rollout(
-            observations=torch.empty((*shape, observation.SIZE), dtype=torch.uint8),
+            observations=torch.empty((*shape, observation.GAME_SIZE), dtype=torch.uint8),
             hidden=torch.empty((*shape, cards.NUM_CARDS), dtype=torch.uint8),
             masks=torch.empty((*shape, actions.NUM_ACTIONS), dtype=torch.uint8),
             chosen=torch.empty(shape, dtype=torch.int64),
             log_probs=torch.empty((*shape, actions.NUM_ACTIONS)),
-            values=torch.empty((config.steps + 1, config.lanes)),
-            movers=torch.empty((config.steps + 1, config.lanes), dtype=torch.int64),
+            values=torch.empty(more),
+            movers=torch.empty(more, dtype=torch.int64),
             rewards=torch.empty(shape),
             dones=torch.empty(shape, dtype=torch.bool),
         )
         counts = HandCounts()
         for t in range(config.steps + 1):
             start = time.perf_counter()
-            seen, hidden, masks = self._look()
-            rollout.movers[t] = torch.from_numpy(self.state.mover)
+            seen, hidden, masks, movers = map(torch.from_numpy, self.lanes.look())
+            rollout.movers[t] = movers
             middle = time.perf_counter()
             with torch.no_grad(), self._autocast():
                 read = self._features(seen)
                 rollout.values[t] = self.critic(read, hidden)
                 if t < config.steps:
-                    log_probs = masked_log_probs(self.actor(read), masks)
+                    log_probs = masked_log_probs(self.actor(read)[0], masks)
                     chosen = self._sample(log_probs)
             end = time.perf_counter()
             if t < config.steps:
                 rollout.observations[t], rollout.hidden[t], rollout.masks[t] = seen, hidden, masks
                 rollout.log_probs[t], rollout.chosen[t] = log_probs, chosen
-                rollout.rewards[t], rollout.dones[t] = self._step(chosen, counts)
+                paid, over = self.lanes.step(
+                    chosen.numpy(), config.reward_scale, config.chance_scale, counts
+                )
+                rollout.rewards[t], rollout.dones[t] = map(torch.from_numpy, (paid, over))
             self.seconds["engine"] += middle - start + time.perf_counter() - end
             self.seconds["network"] += end - middle
         return rollout, counts
-
-    def _look(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The movers' observations, the hands hidden from them, their masks."""
-        state = self.state
-        seen = observation.encode(observation.view(state))
-        hidden = state.hands[np.arange(len(state)), 1 - state.mover]
-        masks = actions.mask(engine.legal(state))
-        return (
-            torch.from_numpy(seen),
-            torch.from_numpy(cards.bits(hidden)),
-            torch.from_numpy(masks),
-        )
 
     def _sample(self, log_probs: Tensor) -> Tensor:
         """One action a row, by Gumbel noise (no action that is masked can win)."""
         uniform = torch.rand(log_probs.shape, generator=self.generator).clamp_(min=1e-20)
         return (log_probs - (-uniform.log()).log()).argmax(dim=1)
-
-    def _step(self, chosen: Tensor, counts: HandCounts) -> tuple[Tensor, Tensor]:
-        """Play the actions, deal ended lanes again; the movers' rewards and what has ended."""
-        state = self.state
-        movers = state.mover.copy()
-        engine.step(state, chosen.numpy())
-        over = state.over
-        ended = over.nonzero()[0]
-        rewards = np.zeros(len(state), dtype=np.float32)
-        if len(ended):
-            winner, points = state.winner[ended], state.points[ended]
-            sign = np.where(winner < 0, 0, np.where(winner == movers[ended], 1, -1))
-            rewards[ended] = sign * points / self.config.reward_scale
-            kinds = np.bincount(state.kind[ended], minlength=len(scoring.KINDS))
-            counts.kinds += kinds
-            counts.turns += int(state.turn[ended].sum()) + int(kinds[: scoring.DEAD].sum())
-            counts.points += int(points.sum())
-            counts.knock_deadwood += int(state.deadwood[ended, movers[ended]].sum())
-            state.put(ended, self._deal(len(ended)))
-        return torch.from_numpy(rewards), torch.from_numpy(over)
-
-    def _deal(self, lanes: int) -> engine.State:
-        decks = engine.shuffle(self.rules, self.decks, lanes)
-        return engine.deal(self.rules, decks, match.cut(self.rules, self.decks, lanes))
 
     def update(self, rollout: Rollout) -> dict[str, float]:
         """``epochs`` passes of gradient steps over a rollout; mean figures by tag."""
@@ -247,7 +228,8 @@ class Trainer:
             rollout.rewards, rollout.dones, rollout.values, rollout.movers, config.trace
         )
         returns = (gains + rollout.values[:-1]).flatten()
-        normal = ((gains - gains.mean()) / (gains.std() + 1e-8)).flatten()
+        mean, deviation = self._moments(gains)
+        normal = ((gains - mean) / (deviation + 1e-8)).flatten()
         batch = {
             "observations": rollout.observations.flatten(0, 1),
             "hidden": rollout.hidden.flatten(0, 1),
@@ -264,7 +246,7 @@ class Trainer:
         passes = 0
         for _ in range(config.epochs):
             order = torch.randperm(len(returns), generator=self.generator)
-            for rows in order.split(config.minibatch):
+            for rows in order.split(config.minibatch // config.ranks):
                 figures = self._gradient_step({name: x[rows] for name, x in batch.items()})
                 passes += 1
                 for name, value in figures.items():
@@ -273,27 +255,50 @@ class Trainer:
         error = (returns - rollout.values[:-1].flatten()).var()
         return {name: value / passes for name, value in sums.items()} | {
             "loss/explained_variance": float(1 - error / spread),
-            "loss/advantage_sd": float(gains.std()),
+            "loss/advantage_sd": float(deviation),
             "schedule/temperature": self.temperature,
             "schedule/learning_rate": self.learning_rate,
         }
 
+    def _moments(self, gains: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation over the decisions of all ranks."""
+        sums = torch.stack([gains.sum(), gains.square().sum(), torch.tensor(float(gains.numel()))])
+        if self.config.ranks > 1:
+            distributed.all_reduce(sums)
+        total, squares, count = sums
+        mean = total / count
+        return mean, (squares / count - mean.square()).clamp(min=0).sqrt()
+
     def _gradient_step(self, batch: dict[str, Tensor]) -> dict[str, float]:
         with self._autocast():
             read = self._features(batch["observations"])
-            log_probs = masked_log_probs(self.actor(read), batch["masks"])
+            logits, guess = self.actor(read)
+            log_probs = masked_log_probs(logits, batch["masks"])
             values = self.critic(read, batch["hidden"])
-        losses, figures = self.losses(log_probs, values, batch)
+        losses, figures = self.losses(log_probs, values, guess, batch)
         self.optimizer.zero_grad()
         losses.backward()
+        self._share_gradients()
         for name, network in (("actor", self.actor), ("critic", self.critic)):
             norm = clip_grad_norm_(network.parameters(), self.config.max_gradient)
             figures[f"loss/gradient_norm_{name}"] = float(norm)
         self.optimizer.step()
         return figures
 
+    def _share_gradients(self) -> None:
+        """The mean of the ranks' gradients, in one message."""
+        if self.config.ranks == 1:
+            return
+        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        distributed.all_reduce(flat)
+        flat /= self.config.ranks
+        parts = flat.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
+
     def losses(
-        self, log_probs: Tensor, values: Tensor, batch: dict[str, Tensor]
+        self, log_probs: Tensor, values: Tensor, guess: Tensor, batch: dict[str, Tensor]
     ) -> tuple[Tensor, dict[str, float]]:
         """The loss of a minibatch and its parts, from the mover's view, means over decisions."""
         config = self.config
@@ -306,15 +311,18 @@ class Trainer:
         to_magnet = (probs * (log_probs - batch["magnet"])).sum(1).mean()
         to_old = (probs * (log_probs - batch["old"])).sum(1).mean()
         value = (values - batch["returns"]).square().mean()
+        guessed = functional.binary_cross_entropy_with_logits(guess, batch["hidden"].float())
         loss = (
             policy
             + self.temperature * to_magnet
             + config.old_weight * to_old
             + config.value_weight * value
+            + config.guess_weight * guessed
         )
         return loss, {
             "loss/policy": policy.item(),
             "loss/value": value.item(),
+            "loss/guess": guessed.item(),
             "policy/entropy": -(probs * log_probs).sum(1).mean().item(),
             "policy/kl_to_magnet": to_magnet.item(),
             "policy/kl_to_old": to_old.item(),
@@ -330,7 +338,7 @@ class Trainer:
                 strict=True,
             )
             return torch.cat(
-                [masked_log_probs(self.magnet(self._features(x)), mask) for x, mask in parts]
+                [masked_log_probs(self.magnet(self._features(x))[0], mask) for x, mask in parts]
             )
 
     def _move_magnet(self, decisions: int) -> None:
@@ -346,6 +354,16 @@ class Trainer:
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bfloat16)
+
+
+def _gather(own: Any, ranks: int) -> list[Any]:
+    """What each rank has, in order."""
+    # As a file in memory: torch cannot pickle all of its kinds of numbers.
+    buffer = io.BytesIO()
+    torch.save(own, buffer)
+    every: list[Any] = [None] * ranks
+    distributed.all_gather_object(every, buffer.getvalue())
+    return [torch.load(io.BytesIO(each), weights_only=True) for each in every]
 
 
 def _hand_figures(counts: HandCounts) -> dict[str, float]:

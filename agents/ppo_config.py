@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ginenv.rules import Rules, preset
+from ginenv.rules import DECK_FIELDS, Rules, preset
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,27 @@ class PPOConfig:
 
     name: str = "run"
     """The run is written to runs/<name>."""
-    rules: str = "classic"
-    """Preset of the rules trained on."""
+    rules: list[str] | str = field(default_factory=lambda: ["classic"])
+    """Preset of the rules trained on, or a list of them, among which lanes are shared out."""
     rule_fields: dict[str, Any] = field(default_factory=dict)
-    """Rules that differ from the preset, as a mapping."""
+    """Rules that differ from the presets, as a mapping."""
+    episodes: list[Literal["hand", "game"]] = field(default_factory=lambda: ["hand", "game"])
+    """hand: hands played singly, paid by their points; game: hands of games, paid by the change in
+    the chance to win the game. Lanes are shared out among them."""
     seed: int = 0
     """Of the decks, the first weights, all choices and the order of minibatches."""
     decisions: int = 100_000_000
     """Decisions of both seats to train on, all in all. Temperature, learning rate and magnet run
     over this total: going on with a greater one raises them again."""
+    ranks: int = 1
+    """Processes that share the work, each with one torch thread; lanes and minibatch are divided
+    among them."""
     lanes: int = 1024
-    """Hands played at once."""
+    """Hands played at once, by all ranks together."""
     steps: int = 64
     """Decisions on each lane between two updates."""
     minibatch: int = 4096
-    """Decisions in a gradient step."""
+    """Decisions in a gradient step, of all ranks together."""
     epochs: int = 2
     """Passes over the decisions of an iteration."""
     actor: NetworkConfig = field(default_factory=NetworkConfig)
@@ -67,14 +73,18 @@ class PPOConfig:
     """Weight of the divergence from the policy that chose."""
     value_weight: float = 0.5
     """Weight of the critic's squared error."""
+    guess_weight: float = 0.1
+    """Weight of guessing the other hand, which the policy's network learns beside."""
     max_gradient: float = 0.5
     """The gradients of each network are scaled down to this norm."""
     reward_scale: float = 20.0
     """Points that make a reward of 1: about their standard deviation a hand."""
+    chance_scale: float = 0.2
+    """Change in the chance to win the game that makes a reward of 1."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the networks' products: bfloat16 where the processor multiplies it, else float32."""
     threads: int = 1
-    """Torch's threads. On a busy machine two can be far slower than one."""
+    """Torch's threads in each rank. On a busy machine two can be far slower than one."""
     evaluate_every: int = 1_000_000
     """Decisions between evaluations."""
     evaluate_deals: int = 300
@@ -83,14 +93,18 @@ class PPOConfig:
     """Seconds between snapshots of the training state."""
 
     def __post_init__(self) -> None:
+        self.rules = [self.rules] if isinstance(self.rules, str) else self.rules
         for name in (
-            *("decisions", "lanes", "steps", "minibatch", "epochs", "threads", "evaluate_every"),
+            *("decisions", "ranks", "lanes", "steps", "minibatch", "epochs", "threads"),
             *("learning_rate", "clip", "magnet_time", "max_gradient", "reward_scale"),
-            "snapshot_seconds",
+            *("chance_scale", "evaluate_every", "snapshot_seconds"),
         ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")
-        for name in ("seed", "temperature_start", "temperature_end", "old_weight", "value_weight"):
+        for name in (
+            *("seed", "temperature_start", "temperature_end"),
+            *("old_weight", "value_weight", "guess_weight"),
+        ):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be 0 or more")
         if not 0 <= self.trace <= 1:
@@ -100,13 +114,36 @@ class PPOConfig:
                 f"minibatch={self.minibatch}: must be at most lanes x steps = "
                 f"{self.lanes * self.steps}"
             )
+        for name in ("lanes", "minibatch"):
+            if getattr(self, name) % self.ranks:
+                raise ValueError(
+                    f"{name}={getattr(self, name)}: must be a multiple of ranks={self.ranks}"
+                )
+        groups = len(self.rules) * len(self.episodes)
+        if not groups or self.lanes // self.ranks < groups:
+            raise ValueError(
+                f"lanes={self.lanes}: must be at least one for each of the rules={self.rules} and "
+                f"episodes={self.episodes} on each of {self.ranks} ranks, and there must be some"
+            )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ValueError(f"name={self.name!r}: must be the name of a folder")
-        if self.make_rules().seating != "heads_up":
-            raise ValueError(f"rules={self.rules}: hands are trained heads up")
+        self._check_rules(self.make_rules())
 
-    def make_rules(self) -> Rules:
+    def _check_rules(self, every: list[Rules]) -> None:
+        decks = {tuple(getattr(rules, field) for field in DECK_FIELDS) for rules in every}
+        if len(decks) > 1:
+            raise ValueError(f"rules={self.rules}: all must be played with one deck")
+        for name, rules in zip(self.rules, every, strict=True):
+            if rules.seating != "heads_up":
+                raise ValueError(f"rules={name}: hands are trained heads up")
+            if rules.score_sheet != "single" and "game" in self.episodes:
+                raise ValueError(
+                    f"rules={name}: games are trained on a single score sheet; "
+                    "episodes=[hand] trains its hands"
+                )
+
+    def make_rules(self) -> list[Rules]:
         """The rules trained on. Raises RulesError."""
-        return preset(self.rules, **self.rule_fields)
+        return [preset(name, **self.rule_fields) for name in self.rules]

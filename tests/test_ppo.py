@@ -19,9 +19,15 @@ SMALL = NetworkConfig(width=16, layers=2)
 def config(**fields: object) -> PPOConfig:
     settings = {
         "decisions": 4096, "lanes": 32, "steps": 32, "minibatch": 256, "epochs": 2,
-        "actor": SMALL, "critic": SMALL, "precision": "float32",
+        "actor": SMALL, "critic": SMALL, "precision": "float32", "episodes": ["hand"],
     }  # fmt: skip
     return PPOConfig(**{**settings, **fields})
+
+
+def hands_of(trainer: Trainer) -> engine.State:
+    """The hands on the lanes of a trainer with one kind of lanes."""
+    (group,) = trainer.lanes.groups
+    return group.play.hands
 
 
 def test_advantages_by_hand_over_two_hands() -> None:
@@ -63,7 +69,8 @@ def test_ratios_are_exactly_one_before_the_first_update() -> None:
     rollout, _ = trainer.collect()
     assert rollout.log_probs.exp().max(dim=2).values.std() > 0.05
     for t in range(trainer.config.steps):
-        fresh = masked_log_probs(trainer.actor(features(rollout.observations[t])), rollout.masks[t])
+        logits, _ = trainer.actor(features(rollout.observations[t]))
+        fresh = masked_log_probs(logits, rollout.masks[t])
         assert torch.equal(fresh, rollout.log_probs[t])
 
 
@@ -83,6 +90,7 @@ def test_the_loss_by_hand() -> None:
     Second: the same probabilities, it chose action 1, gain -2: ratio 2/3, clipped to .8, so the
     worse of -2 x 2/3 and -2 x .8. Magnet (.5, .5): divergence .6 ln 1.2 + .4 ln .8. From the old
     policy: .6 ln 1.5 + .4 ln (2/3). Values 1 and 0 against returns 3 and 1: mean square 2.5.
+    Guesses of even odds, whatever is held: ln 2.
     """
     trainer = Trainer(config(temperature_start=0.5, old_weight=0.1, value_weight=0.5, clip=0.2))
     now = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
@@ -92,8 +100,9 @@ def test_the_loss_by_hand() -> None:
         "gains": torch.tensor([1.0, -2.0]),
         "magnet": torch.full((2, 2), 0.5).log(),
         "returns": torch.tensor([3.0, 1.0]),
+        "hidden": torch.tensor([[0, 1], [1, 1]], dtype=torch.uint8),
     }
-    loss, figures = trainer.losses(now, torch.tensor([1.0, 0.0]), batch)
+    loss, figures = trainer.losses(now, torch.tensor([1.0, 0.0]), torch.zeros(2, 2), batch)
     policy = -(1.2 + -1.6) / 2
     to_magnet = 0.6 * np.log(1.2) + 0.4 * np.log(0.8)
     to_old = 0.6 * np.log(1.5) + 0.4 * np.log(2 / 3)
@@ -104,7 +113,8 @@ def test_the_loss_by_hand() -> None:
     assert figures["policy/clip_fraction"] == 1
     assert figures["policy/ratio_error"] == pytest.approx(0.5)
     assert figures["policy/entropy"] == pytest.approx(-0.6 * np.log(0.6) - 0.4 * np.log(0.4))
-    expected = policy + 0.5 * to_magnet + 0.1 * to_old + 0.5 * 2.5
+    assert figures["loss/guess"] == pytest.approx(np.log(2))
+    expected = policy + 0.5 * to_magnet + 0.1 * to_old + 0.5 * 2.5 + 0.1 * np.log(2)
     assert loss.item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -120,14 +130,14 @@ def test_gradients_of_each_network_are_scaled_down() -> None:
 def test_training_decks_are_not_those_of_an_evaluation_with_the_same_seed() -> None:
     trainer = Trainer(config(seed=7))
     decks = np.random.default_rng(np.random.SeedSequence(7).spawn(2)[0])
-    evaluated = {deck.tobytes() for deck in engine.shuffle(trainer.rules, decks, 2000)}
-    trained = {deck.tobytes() for deck in trainer.state.deck}
+    evaluated = {deck.tobytes() for deck in engine.shuffle(trainer.rules[0], decks, 2000)}
+    trained = {deck.tobytes() for deck in hands_of(trainer).deck}
     assert not trained & evaluated
 
 
 def test_hands_are_dealt_by_whom_the_rules_name() -> None:
-    assert (Trainer(config(rules="cardcouch")).state.dealer == 1).all()
-    assert set(Trainer(config()).state.dealer.tolist()) == {0, 1}
+    assert (hands_of(Trainer(config(rules=["cardcouch"]))).dealer == 1).all()
+    assert set(hands_of(Trainer(config())).dealer.tolist()) == {0, 1}
 
 
 def test_a_policy_samples_its_probabilities_and_drops_the_rare_ones() -> None:
@@ -136,13 +146,13 @@ def test_a_policy_samples_its_probabilities_and_drops_the_rare_ones() -> None:
     class Fixed(torch.nn.Module):
         """The same preference everywhere: 0 : 0.004, 1 : 0.3, 2 : 0.696 among the legal."""
 
-        def forward(self, seen: object) -> torch.Tensor:
+        def forward(self, seen: object) -> tuple[torch.Tensor, torch.Tensor]:
             logits = torch.full((lanes, 108), -20.0)
             logits[:, 104:107] = torch.tensor([0.004, 0.3, 0.696]).log()
-            return logits
+            return logits, torch.zeros(lanes, 52)
 
     lanes = 20_000
-    rules = Trainer(config()).rules
+    rules = Trainer(config()).rules[0]
     decks = engine.shuffle(rules, np.random.default_rng(0), 1).repeat(lanes, axis=0)
     state = engine.deal(rules, decks, np.zeros(lanes, dtype=int))
     view = observation.view(state)
@@ -177,7 +187,7 @@ def test_only_legal_actions_are_chosen_and_entropy_is_finite() -> None:
 
 def test_the_rewards_of_a_rollout_are_those_of_the_hands_played_again() -> None:
     trainer = Trainer(config(lanes=16, steps=300, minibatch=256))
-    start = trainer.state.copy()
+    start = hands_of(trainer).copy()
     rollout, counts = trainer.collect()
     assert counts.kinds.sum() == rollout.dones.sum() > 16
     for lane in range(16):
@@ -196,12 +206,13 @@ def test_the_rewards_of_a_rollout_are_those_of_the_hands_played_again() -> None:
 
 def test_the_critics_extra_input_is_the_other_hand() -> None:
     trainer = Trainer(config())
-    seen, hidden, _ = trainer._look()
+    seen, hidden, _, _ = trainer.lanes.look()
+    hands = hands_of(trainer)
     own = seen[:, observation.LAYOUT["hand"]]
     for lane in range(trainer.config.lanes):
-        other = 1 - trainer.state.mover[lane]
-        ids = cards.to_ids(trainer.state.hands[lane, other])
-        assert hidden[lane].nonzero().flatten().tolist() == ids
+        other = 1 - hands.mover[lane]
+        ids = cards.to_ids(hands.hands[lane, other])
+        assert hidden[lane].nonzero()[0].tolist() == ids
         assert not (own[lane] & hidden[lane]).any()
 
 
@@ -219,15 +230,16 @@ def test_networks_answer_alike_under_every_renaming_of_suits(order: tuple[int, .
     actor, critic = Actor(SMALL), Critic(SMALL)
     for parameter in actor.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
-    seen, hidden, _ = trainer._look()
+    seen, hidden = map(torch.from_numpy, trainer.lanes.look()[:2])
     renamed = seen.clone()
     bits = len(observation.BIT_PLANES) * 52
     after = observation.LAYOUT["deadwood_after"]
     renamed[:, :bits] = relabel(seen[:, :bits], order)
     renamed[:, after] = relabel(seen[:, after], order)
-    expected = actor(features(seen))
+    expected, guess = actor(features(seen))
     stock = actions.STOCK
-    found = actor(features(renamed))
+    found, guess_again = actor(features(renamed))
+    torch.testing.assert_close(guess_again, relabel(guess, order))
     torch.testing.assert_close(found[:, :stock], relabel(expected[:, :stock], order))
     torch.testing.assert_close(found[:, stock:], expected[:, stock:])
     value = critic(features(seen), hidden)
@@ -287,13 +299,16 @@ def test_the_magnet_follows_slowly() -> None:
         ({"trace": 1.5}, "trace=1.5: must be 0 to 1"),
         ({"clip": -1.0}, "clip=-1.0: must be greater than 0"),
         ({"minibatch": 5000}, "minibatch=5000: must be at most lanes x steps = 1024"),
-        ({"rules": "clasic"}, "rules='clasic': there is no such preset; did you mean 'classic'"),
+        ({"rules": ["clasic"]}, "rules='clasic': there is no such preset; did you mean 'classic'"),
+        ({"ranks": 3}, "lanes=32: must be a multiple of ranks=3"),
+        ({"rules": ["hollywood"], "episodes": ["game"]}, "rules=hollywood: games are trained on"),
+        ({"episodes": []}, "lanes=32: must be at least one for each"),
         ({"name": "a/b"}, "name='a/b': must be the name of a folder"),
-        ({"rules": "cutthroat"}, "rules=cutthroat: hands are trained heads up"),
+        ({"rules": ["cutthroat"]}, "rules=cutthroat: hands are trained heads up"),
     ],
 )
 def test_wrong_settings_are_named(fields: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=r"must|no such|heads up") as caught:
+    with pytest.raises(ValueError, match=r"must|no such|heads up|trained") as caught:
         config(**fields)
     assert str(caught.value).startswith(message)
 
@@ -305,14 +320,15 @@ def test_it_learns_a_small_deck() -> None:
     from agents import arena
     from agents.policy import Policy
 
-    rules = {"num_ranks": 5, "num_suits": 2, "hand_size": 3, "stock_floor": 0, "knock_limit": 3}
+    small = {"num_ranks": 5, "num_suits": 2, "hand_size": 3, "stock_floor": 0, "knock_limit": 3}
     settings = {"decisions": 150_000, "lanes": 256, "steps": 16, "minibatch": 1024}
     trainer = Trainer(
-        config(rule_fields=rules, learning_rate=3e-3, temperature_start=0.2, **settings)
+        config(rule_fields=small, learning_rate=3e-3, temperature_start=0.2, **settings)
     )
     while not trainer.done:
         trainer.iterate()
-    players = (Policy(trainer.magnet), agents.load("random", trainer.rules))
-    pair = arena.compare(trainer.rules, ("learned", "random"), players, 500, seed=0)
+    rules = trainer.rules[0]
+    players = (Policy(trainer.magnet), agents.load("random", rules))
+    pair = arena.compare(rules, ("learned", "random"), players, 500, seed=0)
     # With its eyes shut it reaches 8, as it is 20, and `simple` 19.
     assert pair["points_per_hand"]["low"] > 14

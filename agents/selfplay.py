@@ -1,0 +1,238 @@
+"""Lanes on which a policy plays both seats: what is seen on them, played, and paid.
+
+Lanes are shared out among the rules that are trained on and, of each, among single hands and hands
+of games. A hand is what is paid for: singly its points, in a game the change in the chance to win
+the game. So a hand is an episode of learning, also in a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents.chances import winning_chances
+from ginenv import actions, cards, engine, match, observation, play, scoring
+from ginenv.actions import Legal
+from ginenv.lanes import Lanes, columns
+from ginenv.play import Play
+from ginenv.rules import Rules
+
+MOST_POINTS = 255
+"""Hands that bring more count as this many in the table of chances."""
+FIRST_GUESS = 20.0
+"""Mean points of a won hand before any has been played: the guess falls off geometrically."""
+
+
+@dataclass(slots=True)
+class HandCounts:
+    """What happened to the hands that ended in a rollout."""
+
+    kinds: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(len(scoring.KINDS), dtype=np.int64)
+    )
+    turns: int = 0
+    points: int = 0
+    knock_deadwood: int = 0
+
+
+class Look(NamedTuple):
+    """What the networks are told, [B] lanes."""
+
+    seen: NDArray[np.uint8]
+    """The movers' observations, [B, observation.GAME_SIZE]."""
+    hidden: NDArray[np.uint8]
+    """The hands hidden from them, for the critic alone, [B, 52]."""
+    masks: NDArray[np.uint8]
+    """[B, 108]."""
+    movers: NDArray[np.intp]
+    """Seats, [B]."""
+
+
+class _Group:
+    """Lanes with the same rules and the same kind of episode."""
+
+    def __init__(self, rules: Rules, episode: str, lanes: int, generator: np.random.Generator):
+        self.generator = generator
+        self.rules = rules
+        self.points: NDArray[np.floating[Any]] = FIRST_GUESS_SHARES * 1000
+        dealers = match.cut(rules, generator, lanes)
+        self.play = play.start(rules, episode, self._decks(lanes), dealers)
+        self.new_chances()
+
+    def _decks(self, lanes: int) -> NDArray[np.uint8]:
+        return engine.shuffle(self.rules, self.generator, lanes)[:, None]
+
+    def new_chances(self) -> None:
+        """Take up what hands have brought into the table of chances; old hands fade."""
+        if self.play.episode == "game":
+            self.table = winning_chances(self.rules.target, self.points)
+            self.chance = self._chances(np.arange(len(self.play)))
+        self.points = self.points * 0.5
+
+    def _chances(self, lanes: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Player 0's chance to win each game as it stands, [N]."""
+        totals = np.minimum(self.play.match.totals[lanes, 0], self.rules.target - 1)
+        winner = self.play.match.winner[lanes]
+        chance = self.table[totals[:, 0], totals[:, 1]]
+        return np.where(winner == 0, 1, np.where(winner == 1, 0, chance)).astype(np.float32)
+
+    def step(
+        self,
+        chosen: NDArray[np.intp],
+        point_scale: float,
+        chance_scale: float,
+        counts: HandCounts,
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Play, deal again; what it paid the movers, float32 [B], and which hands ended."""
+        game = self.play
+        movers = game.hands.mover.copy()
+        ended = play.step(game, chosen)
+        lanes = ended.lanes
+        paid = np.zeros(len(game), np.float32)
+        over = np.zeros(len(game), np.bool_)
+        if not len(lanes):
+            return paid, over
+        over[lanes] = True
+        self._count(lanes, movers, counts)
+        if game.episode == "hand":
+            paid[lanes] = ended.payoffs[:, 0] / point_scale
+        else:
+            after = self._chances(lanes)
+            paid[lanes] = (after - self.chance[lanes]) / chance_scale
+        paid[movers == 1] *= -1
+        self._deal(lanes)
+        return paid, over
+
+    def _deal(self, lanes: NDArray[np.intp]) -> None:
+        game = self.play
+        done = game.over[lanes]
+        if len(again := lanes[done]):
+            dealers = match.cut(self.rules, self.generator, len(again))
+            play.restart(game, again, self._decks(len(again)), dealers)
+        if len(going_on := lanes[~done]):
+            play.deal(game, going_on, self._decks(len(going_on)), self.generator)
+        if game.episode == "game":
+            self.chance[lanes] = self._chances(lanes)
+
+    def _count(self, lanes: NDArray[np.intp], movers: NDArray[np.intp], counts: HandCounts) -> None:
+        hands = self.play.hands
+        kinds = np.bincount(hands.kind[lanes], minlength=len(scoring.KINDS))
+        points = hands.points[lanes]
+        counts.kinds += kinds
+        counts.turns += int(hands.turn[lanes].sum()) + int(kinds[: scoring.DEAD].sum())
+        counts.points += int(points.sum())
+        counts.knock_deadwood += int(hands.deadwood[lanes, movers[lanes]].sum())
+        won = np.minimum(points[hands.winner[lanes] >= 0], MOST_POINTS)
+        self.points += np.bincount(won, minlength=MOST_POINTS + 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Tensors that :meth:`load_state_dict` goes on from."""
+        game = self.play
+        return {
+            "hands": _tensors(game.hands),
+            "match": _tensors(game.match),
+            "points": torch.from_numpy(self.points.copy()),
+            "chances": torch.from_numpy(self.table.copy()) if game.episode == "game" else None,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` gave."""
+        _load(self.play.hands, state["hands"])
+        _load(self.play.match, state["match"])
+        self.points = state["points"].numpy().copy()
+        if state["chances"] is not None:
+            self.table = state["chances"].numpy().copy()
+            self.chance = self._chances(np.arange(len(self.play)))
+
+
+def _tensors(lanes: Lanes) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(getattr(lanes, name).copy()) for name in columns(type(lanes))}
+
+
+def _load(lanes: Lanes, saved: dict[str, torch.Tensor]) -> None:
+    for name, column in saved.items():
+        setattr(lanes, name, column.numpy().copy())
+
+
+_FALL = 1 - 1 / FIRST_GUESS
+FIRST_GUESS_SHARES: NDArray[np.floating[Any]] = (1 - _FALL) * _FALL ** np.arange(-1, MOST_POINTS)
+"""Shares of 0 (not of use), 1, 2, ... points."""
+
+
+class SelfPlay:
+    """All lanes of a trainer, in groups that share rules and kind of episode."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rules],
+        episodes: Sequence[str],
+        lanes: int,
+        generator: np.random.Generator,
+    ) -> None:
+        kinds = [(each, episode) for each in rules for episode in episodes]
+        shares = np.diff(np.linspace(0, lanes, len(kinds) + 1).astype(int))
+        self.generator = generator
+        self.groups = [
+            _Group(each, episode, count, generator)
+            for (each, episode), count in zip(kinds, shares.tolist(), strict=True)
+        ]
+        ends = np.cumsum(shares).tolist()
+        self._slices = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def look(self) -> Look:
+        """What the movers see on every lane."""
+        seen, hidden, legal, movers = [], [], [], []
+        for group in self.groups:
+            hands = group.play.hands
+            seen.append(observation.encode_game(play.view(group.play, hands)))
+            hidden.append(hands.hands[np.arange(len(hands)), 1 - hands.mover])
+            legal.append(engine.legal(hands))
+            movers.append(hands.mover)
+        every = Legal(*(np.concatenate(parts) for parts in zip(*legal, strict=True)))
+        return Look(
+            np.concatenate(seen) if len(seen) > 1 else seen[0],
+            cards.bits(np.concatenate(hidden)),
+            actions.mask(every),
+            np.concatenate(movers),
+        )
+
+    def step(
+        self,
+        chosen: NDArray[np.intp],
+        point_scale: float,
+        chance_scale: float,
+        counts: HandCounts,
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Play one action on each lane: what it paid the movers, and which hands ended."""
+        parts = [
+            group.step(chosen[lanes], point_scale, chance_scale, counts)
+            for group, lanes in zip(self.groups, self._slices, strict=True)
+        ]
+        paid, over = zip(*parts, strict=True)
+        return np.concatenate(paid), np.concatenate(over)
+
+    def new_chances(self) -> None:
+        """Work out the tables of chances anew from the hands since."""
+        for group in self.groups:
+            group.new_chances()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All lanes and the generator."""
+        return {
+            "groups": [group.state_dict() for group in self.groups],
+            "generator": self.generator.bit_generator.state,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` gave, with the same rules and lanes."""
+        for group, saved in zip(self.groups, state["groups"], strict=True):
+            group.load_state_dict(saved)
+        self.generator.bit_generator.state = state["generator"]
+
+
+__all__ = ["HandCounts", "Look", "Play", "SelfPlay"]

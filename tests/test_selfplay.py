@@ -1,0 +1,95 @@
+"""Lanes of self-play: what hands pay in games, and the chances that this goes by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents.chances import winning_chances
+from agents.random import choose
+from agents.selfplay import HandCounts, SelfPlay
+from ginenv import actions, engine
+from ginenv.rules import preset
+
+
+def test_chances_by_hand() -> None:
+    """Every win brings 10, to 20. V(10, 10) = 1/2; V(0, 10) = (V(10, 10) + 0) / 2 = 1/4;
+    V(10, 0) = 3/4; V(0, 0) = (V(10, 0) + V(0, 10)) / 2 = 1/2. Totals between count likewise."""
+    table = winning_chances(20, np.eye(11)[10])
+    assert table[10, 10] == table[0, 0] == 0.5
+    assert (table[0, 10], table[10, 0]) == (0.25, 0.75)
+    assert (table[3, 17], table[17, 3]) == (0.25, 0.75)
+
+
+def test_chances_of_both_sides_make_one_and_grow_with_the_total() -> None:
+    points = np.random.default_rng(0).integers(0, 100, 130).astype(float)
+    table = winning_chances(100, points)
+    np.testing.assert_allclose(table + table.T, 1, atol=1e-6)
+    assert (np.diff(table, axis=0) >= -1e-6).all()
+    assert table[99, 0] > 0.7
+
+
+def test_chances_are_those_of_games_played_out() -> None:
+    rng = np.random.default_rng(1)
+    points = np.zeros(60)
+    points[[5, 20, 50]] = 1, 2, 1
+    totals = np.tile([30, 60], (20_000, 1))
+    while (open_ := (totals.max(axis=1) < 100).nonzero()[0]).size:
+        won = rng.integers(0, 2, len(open_))
+        totals[open_, won] += rng.choice([5, 20, 50], len(open_), p=[0.25, 0.5, 0.25])
+    share = (totals[:, 0] >= 100).mean()
+    assert winning_chances(100, points)[30, 60] == pytest.approx(share, abs=0.012)
+
+
+def play_on(lanes: SelfPlay, steps: int, rng: np.random.Generator) -> tuple[list, HandCounts]:
+    """Random moves; (movers, paid, over) of each step."""
+    told, counts = [], HandCounts()
+    for _ in range(steps):
+        look = lanes.look()
+        words = np.concatenate(
+            [actions.words(engine.legal(group.play.hands)) for group in lanes.groups]
+        )
+        told.append((look.movers.copy(), *lanes.step(choose(words, rng), 20.0, 0.2, counts)))
+    return told, counts
+
+
+def test_what_a_games_hands_pay_adds_up_to_the_win() -> None:
+    """From the chance at the start, by changes of the chance, to 1 or 0."""
+    rng = np.random.default_rng(2)
+    easy = preset(target=30)
+    lanes = SelfPlay([easy], ["game"], 64, rng)
+    start = lanes.groups[0].chance.copy()
+    assert (start == 0.5).all()
+    sums, ended = np.full(64, 0.5), 0
+    for _ in range(1500):
+        ((movers, paid, over),), _ = play_on(lanes, 1, rng)
+        sums += np.where(movers == 0, paid, -paid) * 0.2
+        finished = (over & (lanes.groups[0].play.match.rounds == 0)).nonzero()[0]
+        for lane in finished:
+            assert sums[lane] == pytest.approx(round(sums[lane]), abs=1e-4)
+        ended += len(finished)
+        sums[finished] = 0.5
+    assert ended > 10
+
+
+def test_lanes_are_shared_out_among_rules_and_episodes() -> None:
+    lanes = SelfPlay([preset(), preset("oklahoma")], ["hand", "game"], 10, np.random.default_rng(3))
+    assert [len(group.play) for group in lanes.groups] == [2, 3, 2, 3]
+    look = lanes.look()
+    assert look.seen.shape == (10, 752)
+    in_game = look.seen[:, 746].tolist()
+    assert in_game == [0, 0, 1, 1, 1, 0, 0, 1, 1, 1]
+
+
+def test_saved_lanes_go_on_as_if_never_stopped() -> None:
+    rules = [preset(), preset("straight")]
+    first, second = (
+        SelfPlay(rules, ["hand", "game"], 12, np.random.default_rng(seed)) for seed in (4, 5)
+    )
+    play_on(first, 60, np.random.default_rng(6))
+    first.new_chances()
+    second.load_state_dict(first.state_dict())
+    ahead, again = (play_on(lanes, 80, np.random.default_rng(7))[0] for lanes in (first, second))
+    for one, other in zip(ahead, again, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert np.array_equal(a, b)
