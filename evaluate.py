@@ -6,11 +6,14 @@
 Each deal is played in every seating of the agents: twice with the seats swapped (partnership: the
 sides), in cutthroat six times. Of more agents than that takes, every pair (cutthroat: three) plays,
 all on the same decks. With --json FILE a run that was cut short goes on, and one that was not gets
-more deals.
+more deals. On a small deck --exploitability plays nothing and tells what a best response wins:
+
+    python evaluate.py random simple --exploitability --config configs/small_a.yaml
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -26,7 +29,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import agents
-from agents import arena, crossplay, tables
+from agents import arena, crossplay, exploitability, tables, watch
 from agents.crossplay import Contest, CrossPlay, CrossPlayError
 from ginenv import replay
 from ginenv.files import whole_file
@@ -59,7 +62,11 @@ def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
         rules = preset(options.rules, **options.rule_fields)
     except ValueError as error:
         parser.error(str(error))
-    if len(options.agents) < rules.num_sides:
+    if options.exploitability:
+        for name in ("until", "replays", "tensorboard"):
+            if options[name]:
+                parser.error(f"{name}={options[name]}: with exploitability nothing is played")
+    elif len(options.agents) < rules.num_sides:
         least = "two" if rules.num_sides == 2 else f"three, as seating={rules.seating!r} takes"
         parser.error(f"agents: name at least {least}")
     return options, rules
@@ -100,6 +107,12 @@ def _add_play(parser: ArgumentParser) -> None:
         help="rules that differ from the preset: '{knock_limit: 5}'",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the decks and of all choices")
+    parser.add_argument(
+        "--exploitability",
+        action="store_true",
+        help="on a deck small enough to be written out: what a best response wins, exactly. --json "
+        "and --markdown then write these figures",
+    )
 
 
 def _add_files(parser: ArgumentParser) -> None:
@@ -117,6 +130,13 @@ def _add_files(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--replays", type=str | None, default=None, help="write all games of this call there"
+    )
+    parser.add_argument(
+        "--tensorboard",
+        type=str | None,
+        default=None,
+        help="write games of this call worth watching into this folder, as the first agent named "
+        "sees it: his best and worst, an undercut, a gin and a random one",
     )
 
 
@@ -137,6 +157,11 @@ def _check_targets(parser: ArgumentParser, options: Namespace) -> None:
         if path in seen:
             parser.error(f"{seen[path]} and {name} are the same file, {target}")
         seen[path] = name
+    if options.tensorboard:
+        folder = Path(options.tensorboard).resolve()
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            parser.error(f"tensorboard={options.tensorboard}: cannot write a folder there")
 
 
 def main(args: list[str] | None = None) -> int:
@@ -145,7 +170,8 @@ def main(args: list[str] | None = None) -> int:
     warnings.showwarning = _show_warning
     command = shlex.join(["python", "evaluate.py", *(sys.argv[1:] if args is None else args)])
     try:
-        return _run(options, rules, command)
+        do = _tell_exploitability if options.exploitability else _run
+        return do(options, rules, command)
     except OSError as error:
         return _fail(error)
     except KeyboardInterrupt:
@@ -169,7 +195,51 @@ def _run(options: Namespace, rules: Rules, command: str) -> int:
         if options.replays:
             replay.write(options.replays, _records(rules, options.episode, kept))
     _tell(console, options, run)
+    if options.tensorboard:
+        by_name = {run.entries[place].name: agent for place, agent in players.items()}
+        games = [(names, hands) for names, episode in kept for hands in episode]
+        print(
+            watch.write_chosen(
+                options.tensorboard, rules, games, by_name, options.agents[0],
+                options.episode != "hand", options.seed,
+            )
+        )  # fmt: skip
     return 0
+
+
+def _tell_exploitability(options: Namespace, rules: Rules, command: str) -> int:
+    """Print what a best response wins from each agent, and write it where that is wanted."""
+    _one_thread(options.agents)
+    console = Console()
+    try:
+        players = {name: agents.load(name, rules) for name in options.agents}
+        with console.status("writing out the game"):
+            written = exploitability.game(rules, options.episode)
+        console.print(exploitability.size(written))
+        with console.status("solving"):
+            rows = list(exploitability.rows(written, players))
+    except ValueError as error:
+        return _fail(error)
+    grid = exploitability.grid(rows)
+    console.print(grid.rich())
+    if options.json:
+        facts = {"command": command, "rules": rules.to_dict(), "nodes": written.tree.nodes}
+        with whole_file(options.json) as file:
+            facts["agents"] = [row.figures() for row in rows]
+            file.write(json.dumps(facts, indent=2).encode() + b"\n")
+    if options.markdown:
+        head = [f"    {command}", exploitability.size(written)]
+        with whole_file(options.markdown) as file:
+            file.write(tables.markdown([grid], "Exploitability", head).encode())
+    return 0
+
+
+def _one_thread(names: list[str]) -> None:
+    """On a busy machine two threads of torch's can be far slower than one."""
+    if any(n.endswith(".safetensors") and not n.startswith("cmd") for n in names):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 def _fail(error: Exception) -> int:
@@ -182,11 +252,7 @@ def _ready(options: Namespace, rules: Rules) -> tuple[CrossPlay, dict[int, agent
     run = CrossPlay(rules, options.episode, options.seed)
     if options.json and Path(options.json).exists():
         run = CrossPlay.read(options.json)
-    if any(n.endswith(".safetensors") and not n.startswith("cmd") for n in options.agents):
-        import torch
-
-        # On a busy machine two threads can be far slower than one.
-        torch.set_num_threads(1)
+    _one_thread(options.agents)
     try:
         run.check(rules, options.episode, options.seed)
         loaded = {name: agents.load(name, rules) for name in dict.fromkeys(options.agents)}
@@ -244,7 +310,7 @@ def _play(
                     contest,
                     [players[place] for place in contest],
                     lambda episodes, task=task: progress.advance(task, episodes),  # type: ignore[misc]
-                    _recorder(names, games) if options.replays else None,
+                    _recorder(names, games) if options.replays or options.tensorboard else None,
                 )
                 kept += games
                 if options.json:

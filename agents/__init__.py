@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from agents.knocker import Knocker
 from agents.patient import Patient
 from agents.random import Random
 from agents.simple import Simple
+from ginenv import actions
 from ginenv.actions import Legal
 from ginenv.observation import View
 from ginenv.rules import Rules
@@ -34,6 +35,38 @@ class Agent(Protocol):
         ...
 
 
+class NoProbabilitiesError(ValueError):
+    """An agent that chooses by chance and cannot say how likely."""
+
+
+def probabilities(agent: Agent, view: View, legal: Legal) -> NDArray[np.floating[Any]]:
+    """How likely the agent makes each action, float [B, 108].
+
+    By the agent's own ``probabilities(view, legal)`` where it has that; an agent that uses no
+    random numbers plays its choice. Raises NoProbabilitiesError for others.
+    """
+    own = getattr(agent, "probabilities", None)
+    if own is not None:
+        told: NDArray[np.floating[Any]] = own(view, legal)
+        return told
+    try:
+        if hasattr(agent, "ask"):  # told hands from the deal on: a view is not enough for it
+            raise NotImplementedError
+        chosen = agent.act(view, legal, cast(np.random.Generator, _NoChance()))
+    except NotImplementedError:
+        raise NoProbabilitiesError(
+            f"{type(agent).__name__} does not tell how likely its choices are"
+        ) from None
+    return np.eye(actions.NUM_ACTIONS)[chosen]
+
+
+class _NoChance:
+    """Stands for a generator, and refuses to be used."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError
+
+
 AGENTS: dict[str, Callable[[], Agent]] = {
     "random": Random,
     "simple": Simple,
@@ -43,6 +76,8 @@ AGENTS: dict[str, Callable[[], Agent]] = {
     "expert_k5": expert_k5,
     "adaptive": Adaptive,
 }
+POLICIES = {"best": Path(__file__).with_name("best.safetensors")}
+"""Trained policies that come with the package."""
 PEERS = ("openspiel", "rlcard")
 """Players of other packages, for those who have these installed."""
 
@@ -54,8 +89,9 @@ class UnknownAgentError(ValueError):
 def load(name: str, rules: Rules) -> Agent:
     """The agent of that name, for these rules.
 
-    Or the policy in that file (``.safetensors``); the program ``cmd:COMMAND`` (``cmd@SECONDS:``
-    with another limit for a move), docs/PROTOCOL.md; a peer, one of PEERS.
+    Or a trained policy of ours, one of POLICIES; the policy in that file (``.safetensors``); the
+    program ``cmd:COMMAND`` (``cmd@SECONDS:`` with another limit for a move), docs/PROTOCOL.md; a
+    peer, one of PEERS.
 
     Raises UnknownAgentError, or agents.policy.PolicyFileError for a file that is not a policy of
     this version and deck.
@@ -66,16 +102,17 @@ def load(name: str, rules: Rules) -> Agent:
         from agents import program
 
         return program.load(name, rules)
-    if name.endswith(".safetensors"):
-        if not Path(name).is_file():
+    if name in POLICIES or name.endswith(".safetensors"):
+        path = POLICIES.get(name, Path(name))
+        if not path.is_file():
             raise UnknownAgentError(f"{name}: there is no such policy file")
         from agents.policy import Policy  # torch is an extra, and slow to import
 
-        return Policy.load(Path(name), rules)
+        return Policy.load(path, rules)
     if name in PEERS:
         peer: Agent = importlib.import_module(f"agents.{name}").load(rules)
         return peer
     raise UnknownAgentError(
-        f"{name!r} is no agent: name one of {', '.join([*AGENTS, *PEERS])}, a policy file "
-        "(.safetensors), or a program (cmd:COMMAND)"
+        f"{name!r} is no agent: name one of {', '.join([*AGENTS, *POLICIES, *PEERS])}, a policy "
+        "file (.safetensors), or a program (cmd:COMMAND)"
     )

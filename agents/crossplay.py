@@ -48,7 +48,7 @@ def expand(names: Sequence[str]) -> list[str]:
     """The names, with those of the panel that are not among them in place of ``all``."""
     found: list[str] = []
     for name in names:
-        panel = [known for known in agents.AGENTS if known != "random"]
+        panel = [known for known in (*agents.AGENTS, *agents.POLICIES) if known != "random"]
         new = [known for known in panel if known not in names and known not in found]
         found += new if name == PANEL else [name]
     return found
@@ -65,7 +65,7 @@ def fingerprint(name: str) -> str | None:
     What a name stands for must not change unseen.
     """
     program = name.startswith(("cmd:", "cmd@"))
-    words = shlex.split(name.partition(":")[2]) if program else [name]
+    words = shlex.split(name.partition(":")[2]) if program else [agents.POLICIES.get(name, name)]
     files = [Path(word) for word in words if Path(word).is_file()]
     if name in agents.AGENTS or not files:
         return None

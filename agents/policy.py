@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from agents.network import Actor, features, masked_log_probs
+from agents.network import Actor, Critic, features, masked_log_probs
 from agents.ppo_config import NetworkConfig
 from ginenv import actions, observation
 from ginenv.actions import Legal
@@ -23,6 +23,7 @@ from ginenv.observation import View
 from ginenv.rules import DECK_FIELDS, HAND_FIELDS, Rules
 
 FORMAT = "ginenv-policy/1"
+_CRITIC = "critic."
 LEAST_PROBABILITY = 0.01
 """Rarer choices are dropped in play: they are what is left of exploring."""
 
@@ -31,10 +32,18 @@ class PolicyFileError(ValueError):
     """A file that is no policy, or none for these rules or this version."""
 
 
-def save_policy(path: Path, actor: Actor, config: NetworkConfig, header: dict[str, Any]) -> None:
+def save_policy(
+    path: Path,
+    actor: Actor,
+    config: NetworkConfig,
+    header: dict[str, Any],
+    critic: tuple[Critic, NetworkConfig, float] | None = None,
+) -> None:
     """Write a policy file whole.
 
     ``header`` holds at least ``rules``: those trained on, each with every field by name.
+    ``critic``: with its size and the points of one unit of its values, for showing what hands are
+    worth (:mod:`agents.watch`); it plays no part in how the policy plays.
     """
     metadata = {
         "format": FORMAT,
@@ -43,6 +52,10 @@ def save_policy(path: Path, actor: Actor, config: NetworkConfig, header: dict[st
         **{name: json.dumps(value) for name, value in header.items()},
     }
     tensors = {name: weight.contiguous() for name, weight in actor.state_dict().items()}
+    if critic is not None:
+        network, size, scale = critic
+        metadata["critic"] = json.dumps({"network": asdict(size), "scale": scale})
+        tensors |= {_CRITIC + k: weight.contiguous() for k, weight in network.state_dict().items()}
     with whole_file(path) as file:
         file.write(save(tensors, metadata=metadata))
 
@@ -76,8 +89,10 @@ def read_header(path: Path) -> dict[str, Any]:
 class Policy:
     """Plays as a trained actor does, sampling from its probabilities."""
 
-    def __init__(self, actor: Actor) -> None:
+    def __init__(self, actor: Actor, in_games: bool = True) -> None:
         self.actor = actor
+        self.in_games = in_games
+        """Whether it has learned what a score means; else it is shown each hand as a single one."""
 
     @staticmethod
     def load(path: Path, rules: Rules) -> Policy:
@@ -97,26 +112,60 @@ class Policy:
         _warn_of_new_rules(path, every, rules)
         try:
             actor = Actor(NetworkConfig(**header["network"]))
-            with safe_open(path, framework="pt") as file:
-                actor.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+            actor.load_state_dict(_weights(path, critic=False))
         except (ValueError, TypeError, RuntimeError, SafetensorError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise PolicyFileError(f"{path}: damaged policy file ({reason})") from None
-        return Policy(actor)
+            raise _damaged(path, error) from None
+        return Policy(actor, in_games="game" in header.get("episodes", ["game"]))
 
     def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:
         """See :class:`agents.Agent`."""
-        masks = torch.from_numpy(actions.mask(legal))
-        with torch.no_grad():
-            logits, _ = self.actor(features(torch.from_numpy(observation.encode_game(view))))
-            probabilities = masked_log_probs(logits, masks).exp().numpy()
-        best = probabilities.max(axis=1, keepdims=True)
-        keep = (probabilities >= LEAST_PROBABILITY) | (probabilities == best)
-        probabilities = np.where(keep, probabilities, 0.0)
-        total = probabilities.cumsum(axis=1)
+        total = self.probabilities(view, legal).cumsum(axis=1)
         mark = generator.random((len(total), 1)) * total[:, -1:]
         # The first action whose sum passes the mark: never one of probability 0.
         return (total > mark).argmax(axis=1)
+
+    def probabilities(self, view: View, legal: Legal) -> NDArray[np.float32]:
+        """How likely each action is, [B, 108], rare ones dropped."""
+        masks = torch.from_numpy(actions.mask(legal))
+        view = view if self.in_games else replace(view, game=None)
+        with torch.no_grad():
+            logits, _ = self.actor(features(torch.from_numpy(observation.encode_game(view))))
+            likely: NDArray[np.float32] = masked_log_probs(logits, masks).exp().numpy()
+        keep = (likely >= LEAST_PROBABILITY) | (likely == likely.max(axis=1, keepdims=True))
+        likely = np.where(keep, likely, np.float32(0))
+        return likely / likely.sum(axis=1, keepdims=True)
+
+
+def load_critic(path: Path) -> tuple[Critic, float] | None:
+    """The critic in a policy file and the points of one unit of its values; None without one.
+
+    Raises PolicyFileError for a damaged file.
+    """
+    header = read_header(path).get("critic")
+    if header is None:
+        return None
+    try:
+        critic = Critic(NetworkConfig(**header["network"]))
+        critic.load_state_dict(_weights(path, critic=True))
+        return critic, float(header["scale"])
+    except (ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+        raise _damaged(path, error) from None
+
+
+def _weights(path: Path, critic: bool) -> dict[str, torch.Tensor]:
+    """The tensors of the critic by their names in it, or those of the actor."""
+    start = len(_CRITIC) if critic else 0
+    with safe_open(path, framework="pt") as file:
+        return {
+            name[start:]: file.get_tensor(name)
+            for name in file.keys()  # noqa: SIM118
+            if name.startswith(_CRITIC) == critic
+        }
+
+
+def _damaged(path: Path, error: Exception) -> PolicyFileError:
+    reason = " ".join(str(error).split())[:200]
+    return PolicyFileError(f"{path}: damaged policy file ({reason})")
 
 
 def _warn_of_new_rules(path: Path, every: list[dict[str, Any]], rules: Rules) -> None:

@@ -63,3 +63,8 @@ class Random:
     def act(self, view: View, legal: Legal, generator: np.random.Generator) -> NDArray[np.intp]:
         """See :class:`agents.Agent`."""
         return choose(actions.words(legal), generator)
+
+    def probabilities(self, view: View, legal: Legal) -> NDArray[np.float64]:
+        """How likely each action is, [B, 108]."""
+        mask = actions.mask(legal).astype(np.float64)
+        return mask / mask.sum(axis=1, keepdims=True)

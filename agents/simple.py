@@ -49,3 +49,25 @@ class Simple:
         knocks = (cards.BIT[card] & legal.knocks) != 0
         chosen = card + np.where(knocks, actions.KNOCK, actions.DISCARD)
         return np.where(legal.others & actions.OTHER_BIG_GIN, actions.BIG_GIN, chosen)
+
+    def probabilities(self, view: View, legal: Legal) -> NDArray[np.float64]:
+        """How likely each action is, [B, 108]: even among the discards that leave least."""
+        chances = np.zeros((len(view), actions.NUM_ACTIONS))
+        throwing = engine.DISCARDING.take(view.phase)
+        throws, draws = throwing.nonzero()[0], (~throwing).nonzero()[0]
+        drawn = self._draw(view.hand[draws], view.upcard_set[draws], legal.others[draws])
+        chances[draws, drawn] = 1
+        if len(throws):
+            chances[throws] = self._throws(view.hand[throws], legal.take(throws))
+        return chances
+
+    def _throws(self, hand: NDArray[np.uint64], legal: Legal) -> NDArray[np.float64]:
+        after = melds.deadwood_after_discard(hand).astype(np.float64)
+        after[cards.bits(legal.discards | legal.knocks) == 0] = np.inf
+        least = after == after.min(axis=1, keepdims=True)
+        knocks = least & (cards.bits(legal.knocks) == 1)
+        others = np.zeros((len(hand), actions.NUM_ACTIONS - actions.STOCK))
+        likely = np.concatenate([least & ~knocks, knocks, others], axis=1)
+        big_gin = (legal.others & actions.OTHER_BIG_GIN) != 0
+        likely[big_gin] = np.arange(actions.NUM_ACTIONS) == actions.BIG_GIN
+        return likely / likely.sum(axis=1, keepdims=True)

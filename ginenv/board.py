@@ -47,7 +47,7 @@ def board(state: State, seat: int | None = None, names: Sequence[str] = PLAYERS)
             title, hand = _hidden_hand(observation.view(state, np.array([1 - player])))
         lines += [f"{names[player]}{dealer}: {title}", _UNDER + hand]
     lines += _middle(state)
-    lines.append(_turn(state, seat, names) if result is None else _ending(state, result, names))
+    lines.append(_turn(state, seat, names) if result is None else ending(state, result, names))
     return "\n".join(lines)
 
 
@@ -111,8 +111,8 @@ def _turn(state: State, seat: int | None, names: Sequence[str]) -> str:
     return _TURNS[int(state.phase[0])].format(name=names[mover], top=upcard, drawn=drawn)
 
 
-def _ending(state: State, result: dict[str, Any], names: Sequence[str]) -> str:
-    """Who scored what, and why."""
+def ending(state: State, result: dict[str, Any], names: Sequence[str]) -> str:
+    """Who scored what, and why: of a state of one lane that has ended, and its result."""
     rules, kind = state.rules, result["kind"]
     if kind == "dead":
         at_limit = state.turn[0] >= rules.turn_limit

@@ -165,9 +165,9 @@ def _parse_policy(policy: Any, played: int) -> tuple[dict[str, Any] | None, ...]
 
 
 def _check_thought(thought: Any) -> None:
-    """Raise ValueError unless these are actions with their chances, and a value in points."""
+    """Raise ValueError unless these are actions with their chances, and points or null."""
     _check_keys(thought, {"top": list, "value": None})
-    if not _is_number(thought["value"]):
+    if thought["value"] is not None and not _is_number(thought["value"]):
         raise ReplayError(f"value: {thought['value']!r} is not a number")
     for pair in thought["top"]:
         if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not str:

@@ -5,7 +5,8 @@ Rules, first dealer, decks and actions determine all else; results, scores and w
 there to read, and to check the re-run against.
 
 ``python -m ginenv.replay FILE`` checks every line of a file and prints its first game move by move,
-or with ``--show N`` its N-th.
+or with ``--show N`` its N-th. With ``--tensorboard FOLDER`` the games also go into a TensorBoard
+log, to be played in its tab Gin Rummy.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import argparse
 import dataclasses
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,11 +33,14 @@ from ginenv.rules import Rules
 
 __all__ = [
     "FORMAT",
+    "Game",
     "Hand",
     "ReplayError",
     "check",
     "check_deck",
+    "decode",
     "hands_of",
+    "is_single",
     "legal_words",
     "main",
     "outcome",
@@ -43,6 +49,7 @@ __all__ = [
     "record",
     "rerun",
     "show",
+    "shown_names",
     "write",
 ]
 
@@ -99,7 +106,7 @@ def record(
         **extra,
     }
     parse(made)
-    again = _Game(rules, played[0])
+    again = Game(rules, played[0])
     for number, (hand, entry) in enumerate(zip(played, entries, strict=True), start=1):
         with in_hand(number):
             entry["result"] = again.play(hand)
@@ -109,7 +116,7 @@ def record(
     return made
 
 
-class _Game:
+class Game:
     """A game played again hand by hand, on a sheet of its own."""
 
     def __init__(self, rules: Rules, first: Hand) -> None:
@@ -202,17 +209,17 @@ def outcome(rules: Rules, hand: Hand) -> dict[str, Any]:
 def check(made: Any) -> None:
     """Re-run all that a record holds. Raises ReplayError that names the first difference."""
     rules, hands = parse(made)
-    game = _Game(rules, hands[0])
+    game = Game(rules, hands[0])
     for number, (hand, entry) in enumerate(zip(hands, made["hands"], strict=True), start=1):
         with in_hand(number):
             for key, value in game.play(hand).items():
                 _same(f"result, {key}", entry["result"].get(key, "missing"), value)
             _same("scores", entry["scores"], game.scores)
-    if not _is_single(rules, made):
+    if not is_single(rules, made):
         _same("final", made["final"], game.final, "the game re-runs to")
 
 
-def _is_single(rules: Rules, made: dict[str, Any]) -> bool:
+def is_single(rules: Rules, made: dict[str, Any]) -> bool:
     """Whether this may be a hand, or round, that was not played as part of a game."""
     return made["final"] is None and len(made["hands"]) <= rules.num_tables
 
@@ -243,14 +250,15 @@ def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
             if not line.strip():
                 continue
             try:
-                made = _decode(line)
+                made = decode(line)
                 check(made)
             except ReplayError as error:
                 raise ReplayError(f"{os.fspath(path)}:{number}: {error}") from None
             yield made
 
 
-def _decode(line: bytes) -> Any:
+def decode(line: bytes) -> Any:
+    """What a line of JSON says, not checked. Raises ReplayError."""
     try:
         return json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:  # bad UTF-8 and huge numbers among them
@@ -261,15 +269,19 @@ def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is no number of JSON's")
 
 
+def shown_names(players: Sequence[str]) -> list[str]:
+    """The names as they are shown: they are anybody's text, and may upset a terminal."""
+    return [name if name.isprintable() else ascii(name) for name in players]
+
+
 def show(made: dict[str, Any]) -> Iterator[str]:
     """A checked record move by move, as blocks of text: the table as dealt, then each action.
 
     After each hand (partnership: round) of a game comes the score sheet.
     """
     rules, hands = parse(made)
-    # A name is anybody's text: one that would upset a terminal is shown escaped.
-    players = [name if name.isprintable() else ascii(name) for name in made["players"]]
-    game = _Game(rules, hands[0])
+    players = shown_names(made["players"])
+    game = Game(rules, hands[0])
     for number, hand in enumerate(hands, start=1):
         names = [players[player] for player in hand.seats or (0, 1)]
         head = f"Hand {number}: {names[0]} against {names[1]}"
@@ -282,7 +294,7 @@ def show(made: dict[str, Any]) -> Iterator[str]:
             yield f"{head}\n{board(state, names=names)}\n"
             mover = int(state.mover[0])
         entered = game.enter(engine.result(state, 0))
-        if entered and not _is_single(rules, made):
+        if entered and not is_single(rules, made):
             yield f"{score_sheet(game.sheet, 0, players)}\n"
 
 
@@ -293,8 +305,11 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' * (number != 1)}"
 
 
-def run(path: str, shown: int | None) -> None:
-    """Check a file; print game ``shown`` move by move (None: the first there is), and the count."""
+def run(path: str, shown: int | None, folder: str | None = None) -> None:
+    """Check a file; print game ``shown`` move by move (None: the first there is), and the count.
+
+    ``folder``: of a TensorBoard log to be written once all is found to be good.
+    """
     games = hands = 0
     chosen = None
     for games, made in enumerate(read(path), start=1):
@@ -309,6 +324,22 @@ def run(path: str, shown: int | None) -> None:
         for text in show(chosen):
             print(text)
     print(f"{_count(games, 'game')}, {_count(hands, 'hand')}: re-run to the same result")
+    if folder is not None:
+        _to_tensorboard(path, 1 if shown is None else shown, folder)
+
+
+def _to_tensorboard(path: str, shown: int, folder: str) -> None:
+    """Write a log with every game of a checked file, its step its number; a picture of one."""
+    try:
+        from ginenv.tensorboard import summary
+    except ModuleNotFoundError as error:
+        raise ReplayError(
+            f"--tensorboard: {error.name} is missing: pip install 'ginenv[tensorboard]'"
+        ) from None
+    with summary.log(folder) as log:
+        for number, made in enumerate(read(path), start=1):
+            summary.add_game(log, Path(path).stem, made, number, pictured=number == shown)
+    print(f"tensorboard --logdir {shlex.quote(folder)}, then http://localhost:6006/#gin_rummy")
 
 
 def _fail(message: str) -> int:
@@ -323,9 +354,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--show", type=int, metavar="N", help="which game to print (default the first, 0 for none)"
     )
+    parser.add_argument(
+        "--tensorboard", metavar="FOLDER", help="write the games into a TensorBoard log there"
+    )
     chosen = parser.parse_args(arguments)
     try:
-        run(chosen.file, chosen.show)
+        run(chosen.file, chosen.show, chosen.tensorboard)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough; what is still buffered must not raise again at exit.

@@ -24,6 +24,8 @@ LAYERS = [
     {"gym_env", "gym_vector"},
     {"text"},
 ]
+WATCHING = [{"frames"}, {"pictures", "words"}, {"summary"}, {"plugin"}]
+"""Of ginenv.tensorboard, on top of them all."""
 
 
 def imported(path: Path) -> set[str]:
@@ -41,6 +43,8 @@ def imported(path: Path) -> set[str]:
 def test_every_module_of_the_package_has_a_layer() -> None:
     modules = {path.stem for path in (ROOT / "ginenv").glob("*.py")} - {"__init__"}
     assert modules == set().union(*LAYERS)
+    watching = {path.stem for path in (ROOT / "ginenv" / "tensorboard").glob("*.py")}
+    assert watching - {"__init__"} == set().union(*WATCHING)
 
 
 def test_imports_run_one_way() -> None:
@@ -51,15 +55,23 @@ def test_imports_run_one_way() -> None:
             own = {name.split(".")[1] for name in names if name.startswith("ginenv.")}
             own &= set().union(*LAYERS)
             assert own <= allowed, f"{module} imports {own - allowed}"
+    for level, layer in enumerate(WATCHING):
+        allowed = set().union(*WATCHING[:level])
+        for module in layer:
+            names = imported(ROOT / "ginenv" / "tensorboard" / f"{module}.py")
+            own = {name.split(".")[2] for name in names if name.startswith("ginenv.tensorboard.")}
+            assert own & set().union(*WATCHING) <= allowed, f"{module} imports {own - allowed}"
 
 
 def test_the_package_imports_neither_torch_nor_agents() -> None:
-    for path in (ROOT / "ginenv").glob("*.py"):
+    for path in (ROOT / "ginenv").rglob("*.py"):
         roots = {name.split(".")[0] for name in imported(path)}
         assert not roots & {"torch", "agents", "train", "evaluate"}, path.name
+        if path.parent.name != "tensorboard":
+            assert not roots & {"tensorboard", "PIL"}, path.name
     code = (
         "import sys, ginenv.gin_rummy_v0, ginenv.replay\n"
-        "assert not {'torch', 'agents'} & set(sys.modules)"
+        "assert not {'torch', 'agents', 'tensorboard', 'PIL'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 

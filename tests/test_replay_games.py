@@ -274,7 +274,7 @@ THOUGHTS: dict[str, tuple[Any, str]] = {
     "without a value": ({"top": []}, "'value' is missing"),
     "without a choice": ({"value": 1}, "'top' is missing"),
     "top is no list": ({"top": {}, "value": 1}, "top: {} is not of the kind list"),
-    "value is no number": ({"top": [], "value": None}, "value: None is not a number"),
+    "value is no number": ({"top": [], "value": "3"}, "value: '3' is not a number"),
     "value is endless": ({"top": [], "value": float("inf")}, "value: inf is not a number"),
     "an action alone": ({"top": ["pass"], "value": 1}, "top: 'pass' is not an action and its"),
     "three of a pair": ({"top": [["pass", 1, 1]], "value": 1}, "is not an action and its chance"),
