@@ -3,12 +3,22 @@
     python train.py --config configs/quick.yaml
 
 Writes runs/<name>/: config.yaml, TensorBoard events, policy.safetensors, state.pt. With --resume
-a run that was stopped goes on from its last snapshot. ``ranks`` processes share the work; torchrun
-may start them too (on several machines), else this script does.
+a run that was stopped or killed goes on from its last snapshot. ``ranks`` processes share the work;
+this script starts them, or torchrun does (on several machines too, if all see the folder runs):
+
+    torchrun --standalone --nproc-per-node=2 --max-restarts=20 train.py --resume --name NAME ...
+
+There ``ranks`` is what torchrun has started, and --resume also begins a run: the same command is
+good for the first start and for every later one.
+
+With --opponent a best response to a frozen agent is trained instead, docs/EXPLOITABILITY.md:
+
+    python train.py --config configs/exploit.yaml --opponent simple
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 import shlex
 import signal
@@ -25,13 +35,11 @@ import yaml
 from jsonargparse import ArgumentParser, set_parsing_settings
 
 from agents.ppo_config import NetworkConfig, PPOConfig
-from agents.ranks import LostRankError, ranks
+from agents.ranks import LostProcessError, greatest, ranks, under_torchrun, world_size
 from ginenv.files import whole_file
 
-OPPONENTS = ("random", "simple")
-"""Who a policy is measured against while it trains."""
 MAY_CHANGE = (
-    *("decisions", "ranks", "threads"),
+    *("decisions", "ranks", "device", "workers", "threads"),
     *("evaluate_every", "evaluate_deals", "snapshot_seconds"),
 )
 """Settings that a resumed run may have anew."""
@@ -47,8 +55,19 @@ _DAMAGE = (
 )
 
 
-def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
-    """Settings and whether to resume. A fault ends the program with status 2 and one message.
+def _add_opponent(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--opponent",
+        type=str | None,
+        default=None,
+        help="train a best response to this frozen agent instead: a name or a policy file",
+    )
+
+
+def parse_args(args: list[str]) -> tuple[PPOConfig, bool, str | None]:
+    """Settings, whether to resume, and the frozen opponent, None in self-play.
+
+    A fault ends the program with status 2 and one message.
 
     A run that goes on has the settings that it was started with, but for those given anew.
     """
@@ -56,9 +75,12 @@ def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
     parser = ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--config", action="config", help="YAML file with any of the settings")
     parser.add_argument("--resume", action="store_true", help="go on from the last snapshot")
+    _add_opponent(parser)
     parser.add_class_arguments(PPOConfig)
     options = parser.parse_args(args)
     folder = Path("runs") / options.name
+    if options.resume and under_torchrun() and not (folder / "state.pt").exists():
+        options.resume = False
     if options.resume:
         if not (folder / "state.pt").is_file():
             parser.error(f"resume: there is no snapshot in {folder}")
@@ -66,7 +88,10 @@ def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
         options.name = folder.name
     fields = options.as_dict()
     fields.pop("config", None)
-    resume = fields.pop("resume")
+    resume, opponent = fields.pop("resume"), fields.pop("opponent")
+    if resume and opponent is not None:
+        parser.error("resume: a run with an opponent is made in one go")
+    fields["ranks"] = world_size() or fields["ranks"]
     try:
         for network in ("actor", "critic"):
             fields[network] = NetworkConfig(**fields[network])
@@ -75,7 +100,7 @@ def parse_args(args: list[str]) -> tuple[PPOConfig, bool]:
         parser.error(str(error))
     if not resume and (folder / "state.pt").exists():
         parser.error(f"{folder} holds a run: go on with --resume, or choose another --name")
-    return config, resume
+    return config, resume, opponent
 
 
 class Run:
@@ -86,6 +111,7 @@ class Run:
         from torch.utils.tensorboard import SummaryWriter
 
         from agents.ppo import Trainer
+        from agents.strength import Strength
 
         self.config = config
         self.rank = rank
@@ -100,12 +126,17 @@ class Run:
             self._restore()
         if rank:  # what is written and measured is the first one's business
             return
+        for left in self.folder.glob(".*.part"):  # by a run that was killed as it wrote
+            left.unlink()
         with whole_file(self.folder / "config.yaml") as file:
             file.write(yaml.safe_dump(asdict(config), sort_keys=False).encode())
-        # What an earlier part logged after its last snapshot is done again; purging starts at the
-        # step it is given, and the snapshot's own figures stay.
-        purge = self.trainer.decisions + 1 if resume else None
+        # What an earlier part logged after its last snapshot (of a run that begins: all of it) is
+        # done again; purging starts at the step it is given, and the snapshot's own figures stay.
+        purge = self.trainer.decisions + 1 if resume else 0
         self.writer = SummaryWriter(str(self.folder), purge_step=purge)
+        rules, deals = self.trainer.rules[0], config.evaluate_deals
+        episode = "game" if "game" in config.episodes else "hand"
+        self.strength = Strength(self.writer, rules, config.name, episode, deals, config.seed)
 
     @property
     def seconds(self) -> float:
@@ -123,7 +154,7 @@ class Run:
                     self._log(figures, time.perf_counter() - begin)
                     show(self.trainer.decisions)
                     if self._due_for_evaluation():
-                        self.evaluate(self.config.evaluate_deals)
+                        self.evaluate()
                 waited = time.monotonic() - last_snapshot > self.config.snapshot_seconds
                 signal_number, due = self._agree(stop[0] if stop else 0, int(waited))
                 if signal_number:
@@ -133,7 +164,9 @@ class Run:
                     last_snapshot = time.monotonic()
             else:
                 signal_number = 0
-        self.snapshot()
+            self.snapshot()
+        if self.rank == 0 and self.trainer.done:
+            self.strength.finish(asdict(self.config), self.trainer.decisions)
         if signal_number:
             if self.rank == 0:
                 done = f"{self.trainer.decisions:,}"
@@ -146,10 +179,9 @@ class Run:
         if self.config.ranks == 1:
             return list(numbers)
         import torch
-        import torch.distributed as distributed
 
         agreed = torch.tensor(numbers)
-        distributed.all_reduce(agreed, op=distributed.ReduceOp.MAX)
+        greatest(agreed)
         return [int(number) for number in agreed.tolist()]
 
     def _due_for_evaluation(self) -> bool:
@@ -159,6 +191,8 @@ class Run:
 
     def _log(self, figures: dict[str, float], seconds: float) -> None:
         trainer, step = self.trainer, self.trainer.decisions
+        hands = figures.pop("hands/ended", 0) * self.config.ranks
+        self.writer.add_scalar("speed/hands_per_second", hands / seconds, step)
         for tag, value in figures.items():
             self.writer.add_scalar(tag, value, step)
         rate = self.config.lanes * self.config.steps / seconds  # of all ranks
@@ -168,35 +202,20 @@ class Run:
             self.writer.add_scalar(f"speed/share_{part}", spent / total, step)
         trainer.seconds = dict.fromkeys(trainer.seconds, 0.0)
 
-    def evaluate(self, deals: int) -> None:
-        """Measure the magnet on duplicate deals and write the figures."""
-        import agents
-        from agents import arena
+    def evaluate(self) -> None:
+        """Measure the magnet against the panel and write what comes."""
         from agents.policy import Policy
+        from agents.watch import Judge
 
         trainer, step = self.trainer, self.trainer.decisions
-        rules = trainer.rules[0]
         self.evaluated_at = step
-        line = f"{step:>12,} decisions {self.seconds:6.0f} s"
-        for opponent in OPPONENTS:
-            pair = arena.compare(
-                rules,
-                (self.config.name, opponent),
-                (Policy(trainer.magnet), agents.load(opponent, rules)),
-                deals,
-                seed=self.config.seed + step,
-            )
-            points, wins = pair["points_per_hand"], pair["win_rate"]
-            for bound in ("mean", "low", "high"):
-                suffix = "" if bound == "mean" else f"_{bound}"
-                tag = f"strength/points_v_{opponent}{suffix}"
-                self.writer.add_scalar(tag, points[bound], step)
-                self.writer.add_scalar(f"strength/wins_v_{opponent}{suffix}", wins[bound], step)
-            half = points["high"] - points["mean"]
-            line += f" | v {opponent} {points['mean']:+.1f} ± {half:.1f} points a hand"
-            line += f", wins {wins['mean']:.0%}"
+        judge = None
+        if "hand" in self.config.episodes:  # else the critic does not know what points are worth
+            judge = Judge(trainer.critic, self.config.reward_scale)
+        in_games = "game" in self.config.episodes
+        told = self.strength.measure(Policy(trainer.averaged(), in_games), step, judge)
         self.writer.flush()
-        print(line, flush=True)
+        print(f"{step:>12,} decisions {self.seconds:6.0f} s | {told}", flush=True)
 
     def snapshot(self) -> None:
         """Write the policy and all that the run needs to go on, whole or not at all."""
@@ -207,14 +226,20 @@ class Run:
         trainer_state = self.trainer.state_dict()
         if self.rank:
             return
+        # First, so that the curves of a run that is killed here have no gap.
+        self.writer.flush()
         header = {
             "rules": [rules.to_dict() for rules in self.trainer.rules],
+            "episodes": self.config.episodes,
             "decisions": self.trainer.decisions,
             "commands": self.commands,
             "seconds": round(self.seconds),
         }
         path = self.folder / "policy.safetensors"
-        save_policy(path, self.trainer.magnet, self.config.actor, header)
+        config, critic = self.config, None
+        if "hand" in config.episodes:
+            critic = (self.trainer.critic, config.critic, config.reward_scale)
+        save_policy(path, self.trainer.averaged(), config.actor, header, critic)
         state = {
             "trainer": trainer_state,
             "seconds": self.seconds,
@@ -223,15 +248,17 @@ class Run:
         }
         with whole_file(self.folder / "state.pt") as file:
             torch.save(state, file)
-        self.writer.flush()
 
     def _restore(self) -> None:
         """Go on from the snapshot. Raises ValueError if it is damaged or the settings differ."""
         import torch
 
         try:
-            saved = yaml.safe_load((self.folder / "config.yaml").read_text())
-            state = torch.load(self.folder / "state.pt", weights_only=True)
+            # A run from before there was a setting has its default.
+            saved = asdict(PPOConfig())
+            saved |= yaml.safe_load((self.folder / "config.yaml").read_text())
+            path = self.folder / "state.pt"
+            state = torch.load(path, map_location="cpu", weights_only=True)
             changed = [
                 name
                 for name, value in asdict(self.config).items()
@@ -250,7 +277,7 @@ class Run:
                 f"{name}={getattr(self.config, name)}: the run in {self.folder} has "
                 f"{saved[name]}, and only {', '.join(MAY_CHANGE)} may change when it goes on"
             )
-        if saved["decisions"] != self.config.decisions:
+        if saved["decisions"] != self.config.decisions and self.rank == 0:
             print(
                 f"decisions={self.config.decisions} instead of {saved['decisions']}: temperature, "
                 "learning rate and magnet follow the new total from here on"
@@ -284,20 +311,36 @@ def _progress(config: PPOConfig, rank: int) -> Iterator[Any]:
         yield lambda done: bar.update(task, completed=done)
 
 
+def _exploit(config: PPOConfig, opponent: str, given: list[str]) -> int:
+    from agents import exploit
+
+    try:
+        return exploit.run(config, opponent, f"python train.py {shlex.join(given)}")
+    except (ValueError, OSError) as error:
+        print(f"train.py: error: {error}", file=sys.stderr)
+        return 2
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     given = sys.argv[1:] if args is None else args
-    config, resume = parse_args(given)
+    config, resume, opponent = parse_args(given)
+    if opponent is not None:
+        return _exploit(config, opponent, given)
     try:
         with ranks(config.ranks, [__file__, *given]) as rank:
             run = Run(config, resume, f"python train.py {shlex.join(given)}", rank)
             status = run.train()
     except (ValueError, OSError) as error:
-        print(f"train.py: error: {error}", file=sys.stderr)
+        # Wrong settings and damaged snapshots are the same for all ranks: rank 0 tells.
+        if isinstance(error, OSError) or os.environ.get("RANK", "0") == "0":
+            print(f"train.py: error: {error}", file=sys.stderr)
         return 2
-    except LostRankError as error:
+    except LostProcessError as error:
         print(f"train.py: error: {error}; go on with --resume", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # before the training has begun: nothing to save
+        return 128 + signal.SIGINT
     if rank:
         return status
     run.writer.close()

@@ -7,7 +7,7 @@ computed: adding them up is then quick.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as functional
@@ -78,10 +78,12 @@ SCALARS = _NUMBERS.shape[1]
 
 
 class Features(NamedTuple):
-    """An observation as the networks take it."""
+    """An observation as the networks take it. They compute in its dtype."""
 
     suits: Tensor
     """The cards suit by suit, float [4, B, PLANES * 13]."""
+    mean: Tensor
+    """Their mean over suits, float [B, PLANES * 13]."""
     scalars: Tensor
     """Flags and scaled numbers, float [B, SCALARS]."""
 
@@ -93,21 +95,68 @@ def features(observations: Tensor, dtype: torch.dtype = torch.float32) -> Featur
     # Planes and ranks of a suit side by side, suits apart.
     bits = observations[:, :_BITS_END].view(shape).permute(2, 0, 1, 3)
     after = observations[:, _DEADWOOD_AFTER].view(shape).permute(2, 0, 1, 3)
-    suits = torch.empty((cards.NUM_SUITS, lanes, PLANES, cards.NUM_RANKS), dtype=dtype)
+    size = (cards.NUM_SUITS, lanes, PLANES, cards.NUM_RANKS)
+    suits = torch.empty(size, dtype=dtype, device=observations.device)
     suits[:, :, :-1] = bits
     torch.div(after, _DEADWOOD_SCALE, out=suits[:, :, -1:])
     ends = (observations[:, _BITS_END : _DEADWOOD_AFTER.start], observations[:, _REST:])
-    scalars = torch.cat(ends, dim=1).float() @ _NUMBERS
-    return Features(suits.flatten(2), scalars.to(dtype))
+    scalars = torch.cat(ends, dim=1).float() @ _NUMBERS.to(observations.device)
+    flat = suits.flatten(2)
+    return Features(flat, _mean(flat), scalars.to(dtype))
 
 
 _REST = _DEADWOOD_AFTER.stop
 
 
-def _mean(suits: Tensor) -> Tensor:
-    """Over the first axis of four: additions, which are quicker than torch's own mean."""
+def _sum(suits: Tensor) -> Tensor:
+    """Over the first axis of four: additions, which are quicker than torch's own sum."""
     first, second, third, fourth = suits.unbind(0)
-    return (first + second + (third + fourth)) * 0.25
+    return first + second + (third + fourth)
+
+
+def _mean(suits: Tensor) -> Tensor:
+    return _sum(suits) * (1 / cards.NUM_SUITS)
+
+
+class _Mix(torch.autograd.Function):
+    """relu(within x + across mean + common), where mean is that of x over suits.
+
+    x [4, B, n], mean [B, n], common [B, m], within and across [m, n] -> [4, B, m]. The same as
+    written with torch's own operations, in six tenths of their time: sums go into the products,
+    and what flows back through the mean is added to x's gradient there.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, mean: Tensor, common: Tensor, within: Tensor, across: Tensor
+    ) -> Tensor:
+        start = torch.addmm(common, mean, across.t())
+        out = torch.baddbmm(start.expand(len(x), -1, -1), x, _each(within.t(), x)).relu_()
+        ctx.save_for_backward(x, mean, within, across, out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        x, mean, within, across, out = ctx.saved_tensors
+        gradient = torch.ops.aten.threshold_backward(gradients[0].contiguous(), out, 0)
+        total = _sum(gradient)
+        to_x = None
+        if ctx.needs_input_grad[0]:
+            to_mean = (total @ across) * (1 / cards.NUM_SUITS)
+            to_x = torch.baddbmm(to_mean.expand(len(x), -1, -1), gradient, _each(within, x))
+        to_within = gradient.flatten(0, 1).t() @ x.flatten(0, 1)
+        return to_x, None, total, to_within, total.t() @ mean
+
+
+def mix(x: Tensor, mean: Tensor, common: Tensor, within: Tensor, across: Tensor) -> Tensor:
+    """See :class:`_Mix`."""
+    out: Tensor = _Mix.apply(x, mean, common, within, across)
+    return out
+
+
+def _each(weights: Tensor, x: Tensor) -> Tensor:
+    """The same weights for each suit."""
+    return weights.expand(len(x), -1, -1)
 
 
 class SuitNetwork(nn.Module):
@@ -125,25 +174,59 @@ class SuitNetwork(nn.Module):
             nn.Linear(width, width, bias=False) for _ in range(config.layers)
         )
         self.last_norm = nn.LayerNorm(width)
+        # The norms' own weights go into those of the products behind them, as they are far fewer
+        # than what they would be multiplied with. (Also, torch adds up their gradients in bfloat16,
+        # where most of the sum is lost.)
+        self.ones: Tensor
+        self.zeros: Tensor
+        self.register_buffer("ones", torch.ones(width), persistent=False)
+        self.register_buffer("zeros", torch.zeros(width), persistent=False)
         self.card_head = nn.Linear(width, per_card * cards.NUM_RANKS) if per_card else None
         self.single_head = nn.Linear(width, single)
 
-    def forward(self, suits: Tensor, scalars: Tensor) -> tuple[Tensor | None, Tensor]:
-        """suits [4, B, planes * 13], scalars [B, SCALARS] -> [B, per_card * 52], [B, single].
+    def forward(self, suits: Tensor, mean: Tensor, scalars: Tensor) -> tuple[Tensor | None, Tensor]:
+        """suits [4, B, planes * 13], mean [B, planes * 13], scalars [B, SCALARS] -> outputs.
 
-        Outputs per card are in the order of card ids, one kind after another; None without any.
+        Those per card, [B, per_card * 52], in the order of card ids, one kind after another, None
+        without any; and single ones, [B, single]. All in the dtype of the input.
         """
-        common = self.others(_mean(suits)) + self.scalars(scalars)
-        hidden = functional.relu(self.own(suits) + common)
-        for norm, within, across in zip(self.norms, self.within, self.across, strict=True):
-            x = norm(hidden)
-            hidden = hidden + functional.relu(within(x) + across(_mean(x)))
-        x = self.last_norm(hidden)
-        single = self.single_head(_mean(x))
+        dtype, lanes = suits.dtype, len(mean)
+        common = _linear(scalars, self.scalars.weight, self.scalars.bias)
+        own, others = self.own.weight.to(dtype), self.others.weight.to(dtype)
+        hidden = mix(suits, mean, common, own, others)
+        layer: Any
+        for layer in zip(self.norms, self.within, self.across, strict=True):
+            norm, within, across = layer
+            x = self._normed(hidden)
+            bias = within.bias + (within.weight + across.weight) @ norm.bias
+            weights = (
+                (within.weight * norm.weight).to(dtype),
+                (across.weight * norm.weight).to(dtype),
+            )
+            with torch.no_grad():
+                average = _mean(x)
+            hidden = hidden + mix(x, average, bias.to(dtype).expand(lanes, -1), *weights)
+        x = self._normed(hidden)
+        single = _normed_linear(_mean(x), self.last_norm, self.single_head)
         if self.card_head is None:
             return None, single
-        per_card = self.card_head(x).unflatten(2, (-1, cards.NUM_RANKS))
+        per_card = _normed_linear(x, self.last_norm, self.card_head)
+        per_card = per_card.unflatten(2, (-1, cards.NUM_RANKS))
         return per_card.permute(1, 2, 0, 3).flatten(1), single
+
+    def _normed(self, hidden: Tensor) -> Tensor:
+        """Of mean 0 and variance 1, without the norms' own weights."""
+        return functional.layer_norm(hidden, self.ones.shape, self.ones, self.zeros)
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """In the dtype of x."""
+    return functional.linear(x, weight.to(x.dtype), bias.to(x.dtype))
+
+
+def _normed_linear(x: Tensor, norm: nn.LayerNorm, layer: nn.Linear) -> Tensor:
+    """The layer on what the norm's weights make of x."""
+    return _linear(x, layer.weight * norm.weight, layer.bias + layer.weight @ norm.bias)
 
 
 class Actor(nn.Module):
@@ -177,8 +260,11 @@ class Critic(nn.Module):
 
     def forward(self, seen: Features, hidden_hands: Tensor) -> Tensor:
         """hidden_hands uint8 [B, 52] -> float32 [B], from the mover's view."""
-        hidden = hidden_hands.to(seen.suits.dtype).unflatten(1, (cards.NUM_SUITS, -1))
-        _, value = self.body(torch.cat([seen.suits, hidden.transpose(0, 1)], dim=2), seen.scalars)
+        hands = hidden_hands.to(seen.suits.dtype).unflatten(1, (cards.NUM_SUITS, -1))
+        hands = hands.transpose(0, 1)
+        suits = torch.cat([seen.suits, hands], dim=2)
+        mean = torch.cat([seen.mean, _mean(hands)], dim=1)
+        _, value = self.body(suits, mean, seen.scalars)
         return value.float().squeeze(1)
 
 
@@ -187,4 +273,5 @@ def masked_log_probs(logits: Tensor, masks: Tensor) -> Tensor:
 
     Finite everywhere, so that entropies and divergences never meet 0 x infinity.
     """
-    return torch.log_softmax(logits.masked_fill(masks == 0, -1e9), dim=1)
+    # An addition: masked_fill takes several times as long.
+    return torch.log_softmax(torch.add(logits, masks.to(torch.int8) - 1, alpha=1e9), dim=1)

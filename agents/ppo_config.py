@@ -43,14 +43,22 @@ class PPOConfig:
     """Decisions of both seats to train on, all in all. Temperature, learning rate and magnet run
     over this total: going on with a greater one raises them again."""
     ranks: int = 1
-    """Processes that share the work, each with one torch thread; lanes and minibatch are divided
-    among them."""
+    """Processes that share the work; lanes and minibatch are divided among them. Under torchrun as
+    many as it has started."""
     lanes: int = 1024
     """Hands played at once, by all ranks together."""
     steps: int = 64
     """Decisions on each lane between two updates."""
     minibatch: int = 4096
     """Decisions in a gradient step, of all ranks together."""
+    opponents: list[str] = field(default_factory=list)
+    """Agents that have one of the seats on some lanes; else the policy plays itself."""
+    opponent_share: float = 0.5
+    """Share of the lanes that opponents sit at, if there are any, each at as many."""
+    teacher: str | None = None
+    """An agent that plays both seats at first; the policy learns to choose as he does."""
+    teacher_decisions: int = 3_000_000
+    """How long, if there is a teacher."""
     epochs: int = 2
     """Passes over the decisions of an iteration."""
     actor: NetworkConfig = field(default_factory=NetworkConfig)
@@ -82,13 +90,19 @@ class PPOConfig:
     chance_scale: float = 0.2
     """Change in the chance to win the game that makes a reward of 1."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the networks' products: bfloat16 where the processor multiplies it, else float32."""
+    """Of the networks: bfloat16 where the processor (or GPU) multiplies it, else float32."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where the networks are; the engine is on the processor always. Ranks take GPUs in turn."""
+    workers: int = 0
+    """Processes of each rank that play the engine on its lanes; with 0 the rank does so itself.
+    Of use beside a GPU."""
     threads: int = 1
     """Torch's threads in each rank. On a busy machine two can be far slower than one."""
-    evaluate_every: int = 1_000_000
+    evaluate_every: int = 5_000_000
     """Decisions between evaluations."""
-    evaluate_deals: int = 300
-    """Deals of an evaluation against each opponent, each played twice."""
+    evaluate_deals: int = 100
+    """Deals of an evaluation against each of the panel, each played twice; of games, where hands of
+    games are trained on."""
     snapshot_seconds: float = 120.0
     """Seconds between snapshots of the training state."""
 
@@ -102,8 +116,8 @@ class PPOConfig:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")
         for name in (
-            *("seed", "temperature_start", "temperature_end"),
-            *("old_weight", "value_weight", "guess_weight"),
+            *("seed", "teacher_decisions", "temperature_start", "temperature_end"),
+            *("old_weight", "value_weight", "guess_weight", "workers"),
         ):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be 0 or more")
@@ -119,11 +133,19 @@ class PPOConfig:
                 raise ValueError(
                     f"{name}={getattr(self, name)}: must be a multiple of ranks={self.ranks}"
                 )
-        groups = len(self.rules) * len(self.episodes)
-        if not groups or self.lanes // self.ranks < groups:
+        groups = len(self.rules) * len(self.episodes) * (1 + len(self.opponents))
+        if not groups or self.lanes // self.ranks // max(self.workers, 1) < groups:
             raise ValueError(
                 f"lanes={self.lanes}: must be at least one for each of the rules={self.rules} and "
-                f"episodes={self.episodes} on each of {self.ranks} ranks, and there must be some"
+                f"episodes={self.episodes} on each of {self.ranks} ranks (and of its "
+                f"{self.workers} workers), and there must be some"
+            )
+        if not 0 <= self.opponent_share <= 1:
+            raise ValueError(f"opponent_share={self.opponent_share}: must be 0 to 1")
+        if self.workers and (self.opponents or self.teacher):
+            raise ValueError(
+                f"workers={self.workers}: must be 0 with opponents or a teacher, who are asked "
+                "where the networks are"
             )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")

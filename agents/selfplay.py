@@ -1,20 +1,23 @@
-"""Lanes on which a policy plays both seats: what is seen on them, played, and paid.
+"""Lanes on which a policy plays: what is seen on them, played, and paid.
 
-Lanes are shared out among the rules that are trained on and, of each, among single hands and hands
-of games. A hand is what is paid for: singly its points, in a game the change in the chance to win
-the game. So a hand is an episode of learning, also in a game.
+It plays both seats, or on some lanes one against an agent. Lanes are shared out among the rules
+that are trained on and, of each, among single hands and hands of games. A hand is what is paid for:
+singly its points, in a game the change in the chance to win the game. So a hand is an episode of
+learning, also in a game.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from agents import Agent
 from agents.chances import winning_chances
 from ginenv import actions, cards, engine, match, observation, play, scoring
 from ginenv.actions import Legal
@@ -39,6 +42,32 @@ class HandCounts:
     points: int = 0
     knock_deadwood: int = 0
 
+    def add(self, others: HandCounts) -> None:
+        """Count those too."""
+        self.kinds += others.kinds
+        self.turns += others.turns
+        self.points += others.points
+        self.knock_deadwood += others.knock_deadwood
+
+    def figures(self) -> dict[str, float]:
+        """How many hands ended, and their rates, by tag; nothing if none has."""
+        hands = int(self.kinds.sum())
+        if not hands:
+            return {}
+        rates = {
+            f"hands/{name}": int(self.kinds[code]) / hands
+            for code, name in enumerate(scoring.KINDS)
+            if code not in (scoring.PLAYING, scoring.FORFEIT)
+        }
+        scored = hands - int(self.kinds[scoring.DEAD])
+        knocks = int(self.kinds[[scoring.KNOCK, scoring.UNDERCUT, scoring.TIE]].sum())
+        return rates | {
+            "hands/ended": hands,
+            "hands/turns_each": self.turns / hands / 2,
+            "hands/points_of_winner": self.points / max(scored, 1),
+            "hands/knock_deadwood": self.knock_deadwood / max(knocks, 1),
+        }
+
 
 class Look(NamedTuple):
     """What the networks are told, [B] lanes."""
@@ -54,11 +83,20 @@ class Look(NamedTuple):
 
 
 class _Group:
-    """Lanes with the same rules and the same kind of episode."""
+    """Lanes with the same rules, the same kind of episode and the same opponent, if any."""
 
-    def __init__(self, rules: Rules, episode: str, lanes: int, generator: np.random.Generator):
+    def __init__(
+        self,
+        rules: Rules,
+        episode: str,
+        opponent: Agent | None,
+        lanes: int,
+        generator: np.random.Generator,
+    ) -> None:
         self.generator = generator
         self.rules = rules
+        self.opponent = opponent
+        """He has seat 0 on even lanes, seat 1 on odd ones."""
         self.points: NDArray[np.floating[Any]] = FIRST_GUESS_SHARES * 1000
         dealers = match.cut(rules, generator, lanes)
         self.play = play.start(rules, episode, self._decks(lanes), dealers)
@@ -80,6 +118,21 @@ class _Group:
         winner = self.play.match.winner[lanes]
         chance = self.table[totals[:, 0], totals[:, 1]]
         return np.where(winner == 0, 1, np.where(winner == 1, 0, chance)).astype(np.float32)
+
+    def answers(self) -> NDArray[np.intp]:
+        """What the opponent does where he is on move, elsewhere NO_ACTION, [B]."""
+        chosen = np.full(len(self.play), engine.NO_ACTION)
+        if self.opponent is not None:
+            his = self.play.hands.mover == np.arange(len(chosen)) % 2
+            lanes = his.nonzero()[0]
+            chosen[lanes] = self.ask(self.opponent, lanes)
+        return chosen
+
+    def ask(self, agent: Agent, lanes: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """What an agent would do on these lanes, or all of them."""
+        hands = play.hands_on_move(self.play, lanes)
+        view = play.view(self.play, hands, lanes)
+        return agent.act(view, engine.legal(hands), self.generator)
 
     def step(
         self,
@@ -144,6 +197,10 @@ class _Group:
         """Go on from what :meth:`state_dict` gave."""
         _load(self.play.hands, state["hands"])
         _load(self.play.match, state["match"])
+        self.load_chances(state)
+
+    def load_chances(self, state: dict[str, Any]) -> None:
+        """Take over what hands have brought so far, and the table made of it; no lanes."""
         self.points = state["points"].numpy().copy()
         if state["chances"] is not None:
             self.table = state["chances"].numpy().copy()
@@ -173,13 +230,19 @@ class SelfPlay:
         episodes: Sequence[str],
         lanes: int,
         generator: np.random.Generator,
+        opponents: Sequence[Agent] = (),
+        opponent_share: float = 0.0,
     ) -> None:
-        kinds = [(each, episode) for each in rules for episode in episodes]
-        shares = np.diff(np.linspace(0, lanes, len(kinds) + 1).astype(int))
+        """On ``opponent_share`` of the lanes one of the ``opponents`` has a seat."""
+        others: list[Agent | None] = [None, *opponents]
+        parts = [1 - opponent_share, *[opponent_share / len(opponents) for _ in opponents]]
+        kinds = [(*each, other) for each in product(rules, episodes) for other in others]
+        ends = np.cumsum([0.0, *(parts * (len(kinds) // len(others)))])
+        shares = np.diff((ends / ends[-1] * lanes + 1e-9).astype(int))
         self.generator = generator
         self.groups = [
-            _Group(each, episode, count, generator)
-            for (each, episode), count in zip(kinds, shares.tolist(), strict=True)
+            _Group(*kind, count, generator)
+            for kind, count in zip(kinds, shares.tolist(), strict=True)
         ]
         ends = np.cumsum(shares).tolist()
         self._slices = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
@@ -216,6 +279,14 @@ class SelfPlay:
         paid, over = zip(*parts, strict=True)
         return np.concatenate(paid), np.concatenate(over)
 
+    def answers(self) -> NDArray[np.intp]:
+        """What opponents do on the lanes where they are on move, elsewhere NO_ACTION, [B]."""
+        return np.concatenate([group.answers() for group in self.groups])
+
+    def ask(self, agent: Agent) -> NDArray[np.intp]:
+        """What an agent would do on each lane, [B]."""
+        return np.concatenate([group.ask(agent) for group in self.groups])
+
     def new_chances(self) -> None:
         """Work out the tables of chances anew from the hands since."""
         for group in self.groups:
@@ -233,6 +304,14 @@ class SelfPlay:
         for group, saved in zip(self.groups, state["groups"], strict=True):
             group.load_state_dict(saved)
         self.generator.bit_generator.state = state["generator"]
+
+    def close(self) -> None:
+        """Nothing to end: see :class:`agents.workers.Workers`."""
+
+    def load_chances(self, state: dict[str, Any]) -> None:
+        """Take over the tables of chances alone, from any number of lanes with the same rules."""
+        for group, saved in zip(self.groups, state["groups"], strict=True):
+            group.load_chances(saved)
 
 
 __all__ = ["HandCounts", "Look", "Play", "SelfPlay"]

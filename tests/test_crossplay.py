@@ -78,6 +78,7 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delitem(agents.AGENTS, name)
     monkeypatch.setitem(agents.AGENTS, "slow", Slow)
     monkeypatch.setitem(agents.AGENTS, "rude", Rude)
+    monkeypatch.setattr(agents, "POLICIES", {})
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
 
@@ -310,6 +311,20 @@ def test_all_is_the_panel_without_random() -> None:
     ]  # fmt: skip
     assert crossplay.expand(["all", "all"]) == ["simple", "slow", "rude"]
     assert crossplay.expand(["slow", "slow"]) == ["slow", "slow"]
+
+
+def test_a_named_policy_is_of_the_panel_and_told_apart_by_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that began with another policy of that name is not gone on with."""
+    file = tmp_path / "best.safetensors"
+    monkeypatch.setattr(agents, "POLICIES", {"best": file})
+    assert crossplay.expand(["all"])[-1] == "best"
+    file.write_bytes(b"one")
+    before = crossplay.fingerprint("best")
+    file.write_bytes(b"two")
+    assert before is not None and before != crossplay.fingerprint("best")
+    assert crossplay.fingerprint("simple") is None
 
 
 def test_an_agent_that_is_named_twice_is_two() -> None:

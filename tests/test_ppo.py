@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.network import Actor, Critic, features, masked_log_probs
+from agents.network import Actor, Critic, Features, features, masked_log_probs, mix
 from agents.ppo import Trainer, advantages
 from agents.ppo_config import NetworkConfig, PPOConfig
 from ginenv import actions, cards, engine, observation
@@ -69,7 +69,9 @@ def test_ratios_are_exactly_one_before_the_first_update() -> None:
     rollout, _ = trainer.collect()
     assert rollout.log_probs.exp().max(dim=2).values.std() > 0.05
     for t in range(trainer.config.steps):
-        logits, _ = trainer.actor(features(rollout.observations[t]))
+        seen = rollout.seen
+        read = Features(seen.suits[:, t], seen.mean[t], seen.scalars[t])
+        logits, _ = trainer.actor(read)
         fresh = masked_log_probs(logits, rollout.masks[t])
         assert torch.equal(fresh, rollout.log_probs[t])
 
@@ -96,13 +98,15 @@ def test_the_loss_by_hand() -> None:
     now = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
     batch = {
         "chosen": torch.tensor([0, 1]),
+        "own": torch.tensor([True, True]),
         "old": torch.tensor([[0.4, 0.6], [0.4, 0.6]]).log(),
         "gains": torch.tensor([1.0, -2.0]),
         "magnet": torch.full((2, 2), 0.5).log(),
         "returns": torch.tensor([3.0, 1.0]),
         "hidden": torch.tensor([[0, 1], [1, 1]], dtype=torch.uint8),
     }
-    loss, figures = trainer.losses(now, torch.tensor([1.0, 0.0]), torch.zeros(2, 2), batch)
+    loss, parts = trainer.losses(now, torch.tensor([1.0, 0.0]), torch.zeros(2, 2), batch)
+    figures = {name: float(part) for name, part in parts.items()}
     policy = -(1.2 + -1.6) / 2
     to_magnet = 0.6 * np.log(1.2) + 0.4 * np.log(0.8)
     to_old = 0.6 * np.log(1.5) + 0.4 * np.log(2 / 3)
@@ -116,6 +120,40 @@ def test_the_loss_by_hand() -> None:
     assert figures["loss/guess"] == pytest.approx(np.log(2))
     expected = policy + 0.5 * to_magnet + 0.1 * to_old + 0.5 * 2.5 + 0.1 * np.log(2)
     assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_losss_gradient_is_that_of_the_formula() -> None:
+    """Over the logits, some of them masked: what pulls is worked out by hand in ``losses``."""
+    trainer = Trainer(config(temperature_start=0.4, old_weight=0.3))
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, generator=generator)
+
+    masks = (torch.rand((64, 108), generator=generator) < 0.2).to(torch.uint8)
+    masks[:, 0] = 1
+    batch = {
+        "chosen": masks.argmax(1),
+        "gains": normal(64),
+        "returns": normal(64),
+        "hidden": (normal(64, 52) > 0).to(torch.uint8),
+        "own": torch.ones(64, dtype=torch.bool),
+        "old": masked_log_probs(normal(64, 108), masks),
+        "magnet": masked_log_probs(normal(64, 108), masks),
+    }
+    logits, values, guess = normal(64, 108).requires_grad_(), normal(64), normal(64, 52)
+    loss, figures = trainer.losses(masked_log_probs(logits, masks), values, guess, batch)
+    (found,) = torch.autograd.grad(loss, logits)
+
+    now = masked_log_probs(logits, masks)
+    chosen = batch["chosen"].unsqueeze(1)
+    ratio = (now - batch["old"]).gather(1, chosen).squeeze(1).exp()
+    worse = torch.minimum(ratio * batch["gains"], ratio.clamp(0.8, 1.2) * batch["gains"])
+    apart = [(now.exp() * (now - batch[name])).sum(1).mean() for name in ("magnet", "old")]
+    (expected,) = torch.autograd.grad(-worse.mean() + 0.4 * apart[0] + 0.3 * apart[1], logits)
+    torch.testing.assert_close(found, expected)
+    assert float(figures["policy/kl_to_magnet"]) == pytest.approx(apart[0].item(), rel=1e-5)
+    assert (found[masks == 0] == 0).all()
 
 
 def test_gradients_of_each_network_are_scaled_down() -> None:
@@ -220,6 +258,53 @@ def relabel(columns: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
     """Whole planes of 52 with their suits in another order."""
     planes = columns.unflatten(1, (-1, 4, 13))
     return planes[:, :, list(order)].flatten(1)
+
+
+def plain_mix(x: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
+    """What ``mix`` computes, from torch's own operations alone."""
+    _, common, within, across = rest
+    return torch.relu(x @ within.t() + x.mean(0) @ across.t() + common)
+
+
+@pytest.mark.parametrize("wanted", [True, False], ids=["inside", "first layer"])
+def test_the_layers_gradient_by_hand_is_that_of_the_plain_layer(wanted: bool) -> None:
+    """Also where nothing asks for the input's gradient."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((4, 5, 7), (5, 3), (3, 7), (3, 7))
+    x, *rest = (torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes)
+    upstream = torch.randn((4, 5, 3), generator=generator, dtype=torch.float64)
+    found = []
+    for layer in (mix, plain_mix):
+        inputs = [
+            x.clone().requires_grad_(wanted),
+            *(each.clone().requires_grad_() for each in rest),
+        ]
+        out = layer(inputs[0], inputs[0].detach().mean(0), *inputs[1:])
+        (out * upstream).sum().backward()
+        found.append([out.detach(), *(each.grad for each in inputs if each.requires_grad)])
+    for by_hand, plain in zip(*found, strict=True):
+        torch.testing.assert_close(by_hand, plain)
+
+
+def test_gradients_in_bfloat16_are_those_in_float32_but_for_rounding() -> None:
+    """Of every weight: torch's own sum of a norm's weights in bfloat16 loses most of it."""
+    trainer = Trainer(config(lanes=512))
+    seen, hidden = map(torch.from_numpy, trainer.lanes.look()[:2])
+    generator = torch.Generator().manual_seed(0)
+    networks = torch.nn.ModuleList([trainer.actor, trainer.critic])
+    for weight in networks.parameters():
+        torch.nn.init.normal_(weight, mean=0.2 * (weight.dim() == 1), std=0.2, generator=generator)
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        networks.zero_grad()
+        read = features(seen, dtype)
+        logits, guess = trainer.actor(read)
+        value = trainer.critic(read, hidden)
+        (logits.square().mean() + guess.square().mean() + value.square().mean()).backward()
+        found.append({name: weight.grad.clone() for name, weight in networks.named_parameters()})
+    exact, rounded = found
+    for name, gradient in exact.items():
+        assert (rounded[name] - gradient).norm() < 0.03 * gradient.norm(), name
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[1::5])
@@ -332,3 +417,44 @@ def test_it_learns_a_small_deck() -> None:
     pair = arena.compare(rules, ("learned", "random"), players, 500, seed=0)
     # With its eyes shut it reaches 8, as it is 20, and `simple` 19.
     assert pair["points_per_hand"]["low"] > 14
+
+
+def test_what_opponents_choose_is_not_learnt_from() -> None:
+    """The policy's gradient is the same whatever stands where an opponent has moved."""
+    trainer = Trainer(config(opponents=["simple"], opponent_share=0.5))
+    rollout, _ = trainer.collect()
+    assert 0.6 < rollout.own.float().mean() < 0.9
+    batch = rollout.decisions()
+    rows = torch.arange(len(batch["chosen"]))
+    batch |= {"gains": torch.randn(len(rows)), "returns": torch.zeros(len(rows))}
+    batch["magnet"] = batch["old"] + 0.3 * torch.randn(batch["old"].shape)
+
+    def gradient() -> torch.Tensor:
+        log_probs = batch["old"].clone().requires_grad_()
+        values, guess = torch.zeros(len(rows)), torch.zeros(len(rows), 52)
+        trainer.losses(log_probs, values, guess, batch)[0].backward()
+        assert log_probs.grad is not None
+        return log_probs.grad
+
+    before = gradient()
+    assert (before[~batch["own"]] == 0).all()
+    assert before[batch["own"]].abs().sum() > 0
+    batch["gains"] = torch.where(batch["own"], batch["gains"], 1e3)
+    torch.testing.assert_close(gradient(), before)
+
+
+def test_a_teachers_choices_become_likelier() -> None:
+    """And nothing else moves the policy while it is taught; the average is the policy itself."""
+    trainer = Trainer(
+        config(teacher="simple", teacher_decisions=30_000, decisions=60_000, learning_rate=3e-3)
+    )
+    likely = []
+    while trainer.taught:
+        rollout, _ = trainer.collect()
+        assert not rollout.own.any()
+        likely.append(rollout.log_probs.gather(2, rollout.chosen.unsqueeze(2)).mean().item())
+        trainer.iterate()
+    assert likely[-1] > likely[0] + 0.5
+    for slow, fast in zip(trainer.magnet.parameters(), trainer.actor.parameters(), strict=True):
+        assert slow.equal(fast)
+    assert trainer.collect()[0].own.all()

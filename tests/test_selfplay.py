@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import agents
 from agents.chances import winning_chances
 from agents.random import choose
 from agents.selfplay import HandCounts, SelfPlay
 from ginenv import actions, engine
 from ginenv.rules import preset
+
+CLASSIC = preset("classic")
 
 
 def test_chances_by_hand() -> None:
@@ -93,3 +96,29 @@ def test_saved_lanes_go_on_as_if_never_stopped() -> None:
     for one, other in zip(ahead, again, strict=True):
         for a, b in zip(one, other, strict=True):
             assert np.array_equal(a, b)
+
+
+def test_opponents_have_their_seats_on_their_share_of_the_lanes() -> None:
+    """And act there by what they see; elsewhere nobody answers for the policy."""
+    agent = agents.load("simple", CLASSIC)
+    lanes = SelfPlay([CLASSIC], ["hand", "game"], 64, np.random.default_rng(3), [agent], 0.25)
+    assert [len(group.play) for group in lanes.groups] == [24, 8, 24, 8]
+    for _ in range(60):
+        answers, look = lanes.answers(), lanes.look()
+        place = np.concatenate([np.arange(24), np.arange(8)] * 2)
+        met = np.concatenate([np.zeros(24), np.ones(8)] * 2).astype(bool)
+        answered = answers != engine.NO_ACTION
+        np.testing.assert_array_equal(answered, met & (look.movers == place % 2))
+        rows = answered.nonzero()[0]
+        assert look.masks[rows, answers[rows]].all()
+        own = np.where(look.masks > 0, np.random.default_rng(4).random(look.masks.shape), -1)
+        lanes.step(np.where(answered, answers, own.argmax(axis=1)), 20, 0.2, HandCounts())
+
+
+def test_a_teacher_is_asked_on_every_lane() -> None:
+    lanes = SelfPlay([CLASSIC], ["hand", "game"], 32, np.random.default_rng(5))
+    agent = agents.load("expert", CLASSIC)
+    for _ in range(40):
+        chosen, look = lanes.ask(agent), lanes.look()
+        assert look.masks[np.arange(32), chosen].all()
+        lanes.step(chosen, 20, 0.2, HandCounts())
