@@ -47,6 +47,7 @@ def parse_args(args: list[str] | None = None) -> tuple[Namespace, Rules]:
     parser = ArgumentParser(description=__doc__.split("\n\n")[0])
     _add_play(parser)
     _add_files(parser)
+    _add_exploitability(parser)
     options = parser.parse_args(args)
     options.agents = crossplay.expand(options.agents)
     if options.episode not in EPISODES:
@@ -107,6 +108,10 @@ def _add_play(parser: ArgumentParser) -> None:
         help="rules that differ from the preset: '{knock_limit: 5}'",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the decks and of all choices")
+
+
+def _add_exploitability(parser: ArgumentParser) -> None:
+    """What takes the place of playing."""
     parser.add_argument(
         "--exploitability",
         action="store_true",
