@@ -9,10 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+PATIENCE = timedelta(minutes=10)
+"""How long ranks wait for one another, also while the first one evaluates."""
 
 
 class LostProcessError(RuntimeError):
@@ -45,7 +49,7 @@ def ranks(count: int, command: Sequence[str]) -> Iterator[int]:
     others = _start_others(count, command) if world_size() is None else []
     try:
         with _touch():
-            distributed.init_process_group("gloo")
+            distributed.init_process_group("gloo", timeout=PATIENCE)
         yield distributed.get_rank()
         distributed.destroy_process_group()
     except BaseException:
