@@ -6,7 +6,7 @@ Writes runs/<name>/: config.yaml, TensorBoard events, policy.safetensors, state.
 a run that was stopped or killed goes on from its last snapshot. ``ranks`` processes share the work;
 this script starts them, or torchrun does (on several machines too, if all see the folder runs):
 
-    torchrun --standalone --nproc-per-node=2 --max-restarts=20 train.py --resume --name NAME ...
+    torchrun --standalone --nproc-per-node=2 train.py --resume --name NAME ...
 
 There ``ranks`` is what torchrun has started, and --resume also begins a run: the same command is
 good for the first start and for every later one.

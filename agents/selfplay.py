@@ -42,6 +42,14 @@ class HandCounts:
     points: int = 0
     knock_deadwood: int = 0
 
+    def count(self, hands: engine.State, lanes: NDArray[np.intp], movers: NDArray[np.intp]) -> None:
+        """Hands that have ended on these lanes; ``movers`` [B]: who ended each."""
+        kinds = np.bincount(hands.kind[lanes], minlength=len(scoring.KINDS))
+        self.kinds += kinds
+        self.turns += int(hands.turn[lanes].sum()) + int(kinds[: scoring.DEAD].sum())
+        self.points += int(hands.points[lanes].sum())
+        self.knock_deadwood += int(hands.deadwood[lanes, movers[lanes]].sum())
+
     def add(self, others: HandCounts) -> None:
         """Count those too."""
         self.kinds += others.kinds
@@ -174,12 +182,8 @@ class _Group:
 
     def _count(self, lanes: NDArray[np.intp], movers: NDArray[np.intp], counts: HandCounts) -> None:
         hands = self.play.hands
-        kinds = np.bincount(hands.kind[lanes], minlength=len(scoring.KINDS))
+        counts.count(hands, lanes, movers)
         points = hands.points[lanes]
-        counts.kinds += kinds
-        counts.turns += int(hands.turn[lanes].sum()) + int(kinds[: scoring.DEAD].sum())
-        counts.points += int(points.sum())
-        counts.knock_deadwood += int(hands.deadwood[lanes, movers[lanes]].sum())
         won = np.minimum(points[hands.winner[lanes] >= 0], MOST_POINTS)
         self.points += np.bincount(won, minlength=MOST_POINTS + 1)
 
@@ -312,6 +316,3 @@ class SelfPlay:
         """Take over the tables of chances alone, from any number of lanes with the same rules."""
         for group, saved in zip(self.groups, state["groups"], strict=True):
             group.load_chances(saved)
-
-
-__all__ = ["HandCounts", "Look", "Play", "SelfPlay"]

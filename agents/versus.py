@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents import Agent
 from agents.selfplay import HandCounts, Look
-from ginenv import actions, cards, engine, match, observation, scoring
+from ginenv import actions, cards, engine, match, observation
 from ginenv.rules import Rules
 
 
@@ -64,7 +64,7 @@ class Versus:
         paid = np.zeros(len(over), np.float32)
         sign = np.where(self.hands.winner[lanes] == self.seats[lanes], 1, -1)
         paid[lanes] = sign * self.hands.points[lanes] / point_scale
-        self._count(lanes, counts)
+        counts.count(self.hands, lanes, self.hands.mover)
         self._deal(lanes)
         return paid, over
 
@@ -92,14 +92,6 @@ class Versus:
         self._answer(lanes)
         if len(again := lanes[self.hands.over[lanes]]):
             self._deal(again)
-
-    def _count(self, lanes: NDArray[np.intp], counts: HandCounts) -> None:
-        hands = self.hands
-        kinds = np.bincount(hands.kind[lanes], minlength=len(scoring.KINDS))
-        counts.kinds += kinds
-        counts.turns += int(hands.turn[lanes].sum()) + int(kinds[: scoring.DEAD].sum())
-        counts.points += int(hands.points[lanes].sum())
-        counts.knock_deadwood += int(hands.deadwood[lanes, hands.mover[lanes]].sum())
 
     def new_chances(self) -> None:
         """Of single hands there are none."""

@@ -152,8 +152,12 @@ def config(game: str, **changes: Any) -> PPOConfig:
 def learn(
     settings: PPOConfig, written: small.SmallGame, points: int
 ) -> Iterator[tuple[int, float, float]]:
-    """Train; ``points`` times: decisions, CPU seconds, the magnet's exploitability in points."""
+    """Train; ``points`` times: decisions, CPU seconds, exploitability in points.
+
+    Of the magnet, which is what is played; where that stays uniform, of the actor.
+    """
     trainer = Trainer(settings)
+    player = trainer.actor if settings.magnet_time == NEVER else trainer.magnet
     spent, due = 0.0, 0.0
     while not trainer.done:
         start = time.process_time()
@@ -161,7 +165,7 @@ def learn(
         spent += time.process_time() - start
         if trainer.decisions >= due or trainer.done:
             due += settings.decisions / points
-            strategy = written.strategy(Policy(trainer.magnet))
+            strategy = written.strategy(Policy(player))
             yield trainer.decisions, spent, tree.exploitability(written.tree, strategy).mean
 
 
