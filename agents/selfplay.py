@@ -22,7 +22,6 @@ from agents.chances import winning_chances
 from ginenv import actions, cards, engine, match, observation, play, scoring
 from ginenv.actions import Legal
 from ginenv.lanes import Lanes, columns
-from ginenv.play import Play
 from ginenv.rules import Rules
 
 MOST_POINTS = 255
