@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from agents.network import Actor, Critic, features, masked_log_probs
+from agents import prospects
+from agents.network import Actor, Critic, Deck, features, masked_log_probs
 from agents.ppo_config import NetworkConfig
-from ginenv import actions, observation
+from ginenv import actions
 from ginenv.actions import Legal
 from ginenv.files import whole_file
 from ginenv.observation import View
@@ -47,7 +48,7 @@ def save_policy(
     """
     metadata = {
         "format": FORMAT,
-        "layout": observation.GAME_LAYOUT_VERSION,
+        "layout": prospects.LAYOUT_VERSION,
         "network": json.dumps(asdict(config)),
         **{name: json.dumps(value) for name, value in header.items()},
     }
@@ -69,10 +70,10 @@ def read_header(path: Path) -> dict[str, Any]:
         raise PolicyFileError(f"{path}: not a safetensors file ({error})") from None
     if metadata.get("format") != FORMAT:
         raise PolicyFileError(f"{path}: format is {metadata.get('format')!r}, not {FORMAT!r}")
-    if metadata.get("layout") != observation.GAME_LAYOUT_VERSION:
+    if metadata.get("layout") != prospects.LAYOUT_VERSION:
         raise PolicyFileError(
             f"{path}: trained on observation layout {metadata.get('layout')!r}, "
-            f"this version has {observation.GAME_LAYOUT_VERSION!r}"
+            f"this version has {prospects.LAYOUT_VERSION!r}"
         )
     plain = ("format", "layout")
     try:
@@ -111,7 +112,7 @@ class Policy:
                 )
         _warn_of_new_rules(path, every, rules)
         try:
-            actor = Actor(NetworkConfig(**header["network"]))
+            actor = Actor(NetworkConfig(**header["network"]), Deck.of(rules))
             actor.load_state_dict(_weights(path, critic=False))
         except (ValueError, TypeError, RuntimeError, SafetensorError) as error:
             raise _damaged(path, error) from None
@@ -129,7 +130,8 @@ class Policy:
         masks = torch.from_numpy(actions.mask(legal))
         view = view if self.in_games else replace(view, game=None)
         with torch.no_grad():
-            logits, _ = self.actor(features(torch.from_numpy(observation.encode_game(view))))
+            seen = torch.from_numpy(prospects.encode(view))
+            logits, _ = self.actor(features(seen, deck=self.actor.deck))
             likely: NDArray[np.float32] = masked_log_probs(logits, masks).exp().numpy()
         keep = (likely >= LEAST_PROBABILITY) | (likely == likely.max(axis=1, keepdims=True))
         likely = np.where(keep, likely, np.float32(0))
@@ -141,13 +143,15 @@ def load_critic(path: Path) -> tuple[Critic, float] | None:
 
     Raises PolicyFileError for a damaged file.
     """
-    header = read_header(path).get("critic")
-    if header is None:
+    header = read_header(path)
+    told = header.get("critic")
+    if told is None:
         return None
     try:
-        critic = Critic(NetworkConfig(**header["network"]))
+        deck = Deck(*(header["rules"][0][field] for field in ("num_suits", "num_ranks")))
+        critic = Critic(NetworkConfig(**told["network"]), deck)
         critic.load_state_dict(_weights(path, critic=True))
-        return critic, float(header["scale"])
+        return critic, float(told["scale"])
     except (ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         raise _damaged(path, error) from None
 

@@ -25,7 +25,7 @@ from torch.nn.utils import clip_grad_norm_
 import agents
 from agents import ranks
 from agents.device import find_device, find_dtype
-from agents.network import Actor, Critic, Features, features, masked_log_probs
+from agents.network import Actor, Critic, Deck, Features, features, masked_log_probs
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
 from agents.selfplay import HandCounts, SelfPlay
@@ -65,12 +65,13 @@ class Trainer:
         self.device = find_device(config.device, rank)
         self.dtype = find_dtype(config.precision, self.device)
         self.rules = config.make_rules()
+        self.deck = Deck.of(self.rules[0])  # of all of them
         self.decisions = 0
         # Weights are drawn alike in all ranks.
         with torch.random.fork_rng():  # layers draw their first weights from torch's own one
             torch.manual_seed(int(self._seeds(0).spawn(3)[2].generate_state(1)[0]))
-            self.actor = Actor(config.actor).to(self.device)
-            self.critic = Critic(config.critic).to(self.device)
+            self.actor = Actor(config.actor, self.deck).to(self.device)
+            self.critic = Critic(config.critic, self.deck).to(self.device)
         self.magnet = copy.deepcopy(self.actor).requires_grad_(False)
         self.weights = [*self.actor.parameters(), *self.critic.parameters()]
         self.optimizer = torch.optim.Adam(
@@ -115,15 +116,22 @@ class Trainer:
     @property
     def temperature(self) -> float:
         """Weight of the pull to the magnet now."""
-        config = self.config
-        part = min(1.0, self.decisions / config.decisions)
+        config, part = self.config, self._part()
         return config.temperature_start + part * (config.temperature_end - config.temperature_start)
 
     @property
     def learning_rate(self) -> float:
         """Adam's rate now."""
-        part = min(1.0, self.decisions / self.config.decisions)
-        return self.config.learning_rate * (1 - 0.95 * part)
+        rate = self.config.teacher_rate if self.taught else self.config.learning_rate
+        return rate * (1 - 0.95 * self._part())
+
+    def _part(self) -> float:
+        """How much is done of what the teacher teaches or, after it, of the rest."""
+        start, end = 0, self.config.decisions
+        if self.teacher is not None:
+            lessons = min(self.config.teacher_decisions, end)
+            start, end = (0, lessons) if self.taught else (lessons, end)
+        return min(1.0, (self.decisions - start) / max(end - start, 1))
 
     def averaged(self) -> Actor:
         """The magnet, which is what is played with; on the processor."""
@@ -188,7 +196,7 @@ class Trainer:
         """Play ``steps`` decisions on every lane with the current policy in both seats."""
         config = self.config
         lanes = config.lanes // config.ranks
-        rollout = Rollout.empty(config.steps, lanes, self.dtype, self.device)
+        rollout = Rollout.empty(config.steps, lanes, self.deck, self.dtype, self.device)
         counts = HandCounts()
         for t in range(config.steps + 1):
             start = time.perf_counter()
@@ -197,7 +205,7 @@ class Trainer:
             rollout.movers[t] = movers
             middle = time.perf_counter()
             with torch.no_grad():
-                read = features(seen, self.dtype)
+                read = features(seen, self.dtype, self.deck)
                 rollout.values[t] = self.critic(read, hidden)
                 if t < config.steps:
                     log_probs = masked_log_probs(self.actor(read)[0], masks)

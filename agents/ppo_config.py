@@ -58,7 +58,9 @@ class PPOConfig:
     teacher: str | None = None
     """An agent that plays both seats at first; the policy learns to choose as he does."""
     teacher_decisions: int = 3_000_000
-    """How long, if there is a teacher."""
+    """How long, if there is a teacher. Temperature and learning rate run over what follows."""
+    teacher_rate: float = 5e-3
+    """Adam's rate while the teacher plays; falls linearly to 5 % of it."""
     epochs: int = 2
     """Passes over the decisions of an iteration."""
     actor: NetworkConfig = field(default_factory=NetworkConfig)
@@ -111,7 +113,7 @@ class PPOConfig:
         for name in (
             *("decisions", "ranks", "lanes", "steps", "minibatch", "epochs", "threads"),
             *("learning_rate", "clip", "magnet_time", "max_gradient", "reward_scale"),
-            *("chance_scale", "evaluate_every", "snapshot_seconds"),
+            *("chance_scale", "evaluate_every", "snapshot_seconds", "teacher_rate"),
         ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")

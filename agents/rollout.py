@@ -8,7 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from agents.network import PLANES, SCALARS, Features
+from agents.network import PLANES, SCALARS, Deck, Features
 from ginenv import actions, cards
 
 
@@ -17,7 +17,7 @@ class Rollout:
     """T decisions on each of B lanes, by whichever seat was on move."""
 
     seen: Features
-    """What the networks read, once worked out: suits [4, T, B, .], mean and scalars [T, B, .]."""
+    """What the networks read: suits [suits, T, B, .], mean and scalars [T, B, .]."""
     hidden: Tensor
     """The other hand, uint8 [T, B, 52], for the critic alone."""
     masks: Tensor
@@ -38,16 +38,18 @@ class Rollout:
     """Whether the action ended the hand, bool [T, B]."""
 
     @classmethod
-    def empty(cls, steps: int, lanes: int, dtype: torch.dtype, device: torch.device) -> Self:
+    def empty(
+        cls, steps: int, lanes: int, deck: Deck, dtype: torch.dtype, device: torch.device
+    ) -> Self:
         """To be filled; ``dtype``: that of what the networks read."""
 
         def new(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.empty(shape, dtype=dtype, device=device)
 
-        inputs = PLANES * cards.NUM_RANKS
+        inputs = PLANES * deck.ranks
         return cls(
             seen=Features(
-                new(cards.NUM_SUITS, steps, lanes, inputs, dtype=dtype),
+                new(deck.suits, steps, lanes, inputs, dtype=dtype),
                 new(steps, lanes, inputs, dtype=dtype),
                 new(steps, lanes, SCALARS, dtype=dtype),
             ),

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents import Agent
+from agents import Agent, prospects
 from agents.chances import winning_chances
-from ginenv import actions, cards, engine, match, observation, play, scoring
+from ginenv import actions, cards, engine, match, play, scoring
 from ginenv.actions import Legal
 from ginenv.lanes import Lanes, columns
 from ginenv.rules import Rules
@@ -80,7 +80,7 @@ class Look(NamedTuple):
     """What the networks are told, [B] lanes."""
 
     seen: NDArray[np.uint8]
-    """The movers' observations, [B, observation.GAME_SIZE]."""
+    """What the movers see, [B, prospects.SIZE]."""
     hidden: NDArray[np.uint8]
     """The hands hidden from them, for the critic alone, [B, 52]."""
     masks: NDArray[np.uint8]
@@ -255,7 +255,7 @@ class SelfPlay:
         seen, hidden, legal, movers = [], [], [], []
         for group in self.groups:
             hands = group.play.hands
-            seen.append(observation.encode_game(play.view(group.play, hands)))
+            seen.append(prospects.encode(play.view(group.play, hands)))
             hidden.append(hands.hands[np.arange(len(hands)), 1 - hands.mover])
             legal.append(engine.legal(hands))
             movers.append(hands.mover)

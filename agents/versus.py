@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import Agent
+from agents import Agent, prospects
 from agents.selfplay import HandCounts, Look
 from ginenv import actions, cards, engine, match, observation
 from ginenv.rules import Rules
@@ -40,7 +40,7 @@ class Versus:
         """What the learner sees on every lane."""
         hands = self.hands
         return Look(
-            observation.encode_game(observation.view(hands)),
+            prospects.encode(observation.view(hands)),
             cards.bits(hands.hands[np.arange(len(hands)), 1 - self.seats]),
             actions.mask(engine.legal(hands)),
             self.seats.copy(),

@@ -55,13 +55,14 @@ class Judge:
         """
         import torch
 
+        from agents import prospects
         from agents.network import features
 
         device = next(self.critic.parameters()).device
-        seen = torch.from_numpy(observation.encode_game(view)).to(device)
+        seen = torch.from_numpy(prospects.encode(view)).to(device)
         other = torch.from_numpy(cards.bits(hidden)).to(device)
         with torch.no_grad():
-            value = self.critic(features(seen), other).cpu()
+            value = self.critic(features(seen, deck=self.critic.deck), other).cpu()
         points: NDArray[np.float32] = value.numpy() * np.float32(self.scale)
         return points
 

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents import prospects
 from agents.ranks import LostProcessError, packed, unpacked
 from agents.selfplay import HandCounts, Look, SelfPlay
 from ginenv import actions, cards, observation
@@ -25,7 +26,7 @@ from ginenv.rules import Rules
 
 _BITS = observation.LAYOUT["deadwood_after"].start
 """So many entries of an observation, the first, are 0 or 1."""
-_WIDTHS = (-(-_BITS // 8), observation.GAME_SIZE - _BITS, -(-cards.NUM_CARDS // 8))
+_WIDTHS = (-(-_BITS // 8), prospects.SIZE - _BITS, -(-cards.NUM_CARDS // 8))
 _PARTS = (*_WIDTHS, -(-actions.NUM_ACTIONS // 8))
 ROW = sum(_PARTS)
 """Bytes of what is seen on a lane: the bits, the other entries, the hidden hand, the mask."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import sys
 import time
@@ -32,12 +33,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import agents  # noqa: E402
-from agents import exploit, network, small, tree  # noqa: E402
+from agents import exploit, network, prospects, small, tree  # noqa: E402
 from agents.network import Critic, Features  # noqa: E402
 from agents.policy import Policy  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
 from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
-from ginenv import actions, cards, engine, scoring  # noqa: E402
+from ginenv import actions, cards, engine, observation, scoring  # noqa: E402
 from ginenv.rules import Rules, preset  # noqa: E402
 
 GAMES = ("small_a", "small_b", "small_c", "small_d")
@@ -48,10 +49,12 @@ NEVER = 1e9
 class PlainActor(nn.Module):
     """A perceptron on the same features: knows nothing of suits being alike."""
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, deck: network.Deck) -> None:
         super().__init__()
         width = 4 * config.width
-        self.first = nn.Linear(4 * network.PLANES * cards.NUM_RANKS + network.SCALARS, width)
+        self.deck = deck
+        cells = deck.suits * network.PLANES * deck.ranks
+        self.first = nn.Linear(cells + network.SCALARS, width)
         self.inner = nn.ModuleList(nn.Linear(width, width) for _ in range(config.layers))
         self.head = nn.Linear(width, actions.NUM_ACTIONS + cards.NUM_CARDS)
         nn.init.zeros_(self.head.weight)
@@ -76,7 +79,7 @@ def _relabeled(step: Callable[..., Any]) -> Callable[..., Any]:
         order[:count] = torch.randperm(count, generator=trainer.generator)
         ids = (order[:, None] * cards.NUM_RANKS + torch.arange(cards.NUM_RANKS)).flatten()
         moved = torch.cat([ids, ids + 52, torch.arange(104, 108)])
-        batch = dict(batch, suits=batch["suits"][order], hidden=batch["hidden"][:, ids])
+        batch = dict(batch, suits=batch["suits"][order[:count]], hidden=batch["hidden"][:, ids])
         for name in ("masks", "old", "magnet"):
             batch[name] = batch[name][:, moved]
         batch["chosen"] = moved.argsort()[batch["chosen"]]
@@ -89,12 +92,27 @@ def _blind(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return lambda critic, seen, hidden: forward(critic, seen, torch.zeros_like(hidden))
 
 
-def _no_deadwood(observations: Tensor, dtype: torch.dtype = torch.float32) -> Features:
-    """Features without the plane of deadwood after each discard."""
-    seen = network.features(observations, dtype)
+def _without(
+    planes: slice,
+    numbers: slice,
+    observations: Tensor,
+    dtype: torch.dtype = torch.float32,
+    deck: network.Deck = network.FULL,
+) -> Features:
+    """Features in which some planes and single numbers are 0."""
+    seen = network.features(observations, dtype, deck)
     for part in (seen.suits, seen.mean):
-        part[..., -cards.NUM_RANKS :] = 0
+        part.unflatten(-1, (network.PLANES, deck.ranks))[..., planes, :] = 0
+    seen.scalars[:, numbers] = 0
     return seen
+
+
+_DEADWOOD = len(observation.BIT_PLANES)
+WITHOUT = {
+    "without deadwood after discards": (slice(_DEADWOOD, _DEADWOOD + 1), slice(0)),
+    "without prospects": (slice(_DEADWOOD + 1, None), slice(-len(prospects.NUMBERS), None)),
+}
+"""Planes and numbers that a variant does not tell the networks."""
 
 
 def patches(variant: str) -> contextlib.ExitStack:
@@ -107,9 +125,10 @@ def patches(variant: str) -> contextlib.ExitStack:
     if variant == "perceptron, suits renamed":
         step = _relabeled(Trainer._gradient_step)
         stack.enter_context(mock.patch.object(Trainer, "_gradient_step", step))
-    if variant == "without deadwood after discards":
+    if variant in WITHOUT:
         for module in ("agents.ppo", "agents.policy"):
-            stack.enter_context(mock.patch(f"{module}.features", _no_deadwood))
+            features = functools.partial(_without, *WITHOUT[variant])
+            stack.enter_context(mock.patch(f"{module}.features", features))
     return stack
 
 
@@ -128,7 +147,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "without the guess": {"guess_weight": 0},
     "perceptron": {},
     "perceptron, suits renamed": {},
-    "without deadwood after discards": {},
+    **{variant: {} for variant in WITHOUT},
 }
 """Settings that each changes; see also :func:`patches`."""
 

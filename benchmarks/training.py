@@ -101,7 +101,7 @@ class Bound:
         weights = [*self.actor.parameters(), *self.critic.parameters()]
         self.optimizer = torch.optim.Adam(weights, lr=1e-6, eps=1e-5, fused=True)
         seen, hidden, _, _ = (torch.as_tensor(x) for x in trainer.lanes.look())
-        self.rolled = features(seen, trainer.dtype), hidden
+        self.rolled = features(seen, trainer.dtype, trainer.deck), hidden
         self.learnt = self._repeated(config.minibatch)
         logits, guess = self.actor(self.learnt[0])
         generator = torch.Generator().manual_seed(0)

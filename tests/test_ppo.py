@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from agents.network import Actor, Critic, Features, features, masked_log_probs, mix
+from agents import prospects
+from agents.network import FULL, Actor, Critic, Features, features, masked_log_probs, mix
 from agents.ppo import Trainer, advantages
 from agents.ppo_config import NetworkConfig, PPOConfig
 from ginenv import actions, cards, engine, observation
@@ -184,6 +185,8 @@ def test_a_policy_samples_its_probabilities_and_drops_the_rare_ones() -> None:
     class Fixed(torch.nn.Module):
         """The same preference everywhere: 0 : 0.004, 1 : 0.3, 2 : 0.696 among the legal."""
 
+        deck = FULL
+
         def forward(self, seen: object) -> tuple[torch.Tensor, torch.Tensor]:
             logits = torch.full((lanes, 108), -20.0)
             logits[:, 104:107] = torch.tensor([0.004, 0.3, 0.696]).log()
@@ -318,9 +321,10 @@ def test_networks_answer_alike_under_every_renaming_of_suits(order: tuple[int, .
     seen, hidden = map(torch.from_numpy, trainer.lanes.look()[:2])
     renamed = seen.clone()
     bits = len(observation.BIT_PLANES) * 52
-    after = observation.LAYOUT["deadwood_after"]
     renamed[:, :bits] = relabel(seen[:, :bits], order)
-    renamed[:, after] = relabel(seen[:, after], order)
+    for name in ("deadwood_after", *prospects.PLANES):
+        place = prospects.LAYOUT[name]
+        renamed[:, place] = relabel(seen[:, place], order)
     expected, guess = actor(features(seen))
     stock = actions.STOCK
     found, guess_again = actor(features(renamed))

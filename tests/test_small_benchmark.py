@@ -16,6 +16,7 @@ sys.path.insert(0, str(FOLDER))
 
 import small_games  # noqa: E402
 
+from agents import network  # noqa: E402
 from agents.network import Actor  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
 from ginenv import cards  # noqa: E402
@@ -61,15 +62,26 @@ def _seeded() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
-def test_without_deadwood_its_plane_is_empty() -> None:
+@pytest.mark.parametrize("variant", small_games.WITHOUT)
+def test_what_a_variant_is_not_told_is_empty(variant: str) -> None:
     trainer = Trainer(small_games.config("small_a", **FEW))
     trainer.collect()  # to where some have drawn
     seen = torch.from_numpy(trainer.lanes.look().seen)
-    bare, whole = small_games._no_deadwood(seen), small_games.network.features(seen)
-    plane = slice(-cards.NUM_RANKS, None)
-    assert not bare.suits[..., plane].any()
-    assert whole.suits[..., plane].any()
-    assert torch.equal(bare.suits[..., : -cards.NUM_RANKS], whole.suits[..., : -cards.NUM_RANKS])
+    planes, numbers = small_games.WITHOUT[variant]
+    bare, whole = (
+        (suits.unflatten(-1, (network.PLANES, cards.NUM_RANKS)).clone(), scalars.clone())
+        for suits, _, scalars in (
+            small_games._without(planes, numbers, seen),
+            network.features(seen),
+        )
+    )
+    assert not bare[0][..., planes, :].any()
+    assert whole[0][..., planes, :].any()
+    assert not bare[1][:, numbers].any()
+    for part in (whole[0][..., planes, :], whole[1][:, numbers]):
+        part.zero_()
+    assert torch.equal(bare[0], whole[0])
+    assert torch.equal(bare[1], whole[1])
 
 
 def test_runs_become_a_table_and_a_plot() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import agents
-from agents import arena, watch
+from agents import arena, prospects, watch
 from agents.network import Actor, Critic, features
 from agents.policy import Policy, PolicyFileError, load_critic, save_policy
 from agents.ppo_config import NetworkConfig
@@ -153,7 +153,7 @@ def test_values_are_points_for_the_player_on_move(tmp_path: Path) -> None:
     for thought, state in zip(thoughts, replay.rerun(rules, hand), strict=False):
         if thought is None:
             continue
-        seen = torch.from_numpy(observation.encode_game(observation.view(state)))
+        seen = torch.from_numpy(prospects.encode(observation.view(state)))
         hidden = cards.bits(state.hands[:, 1 - int(state.mover[0])])
         with torch.no_grad():
             value = float(critic(features(seen), torch.from_numpy(hidden))[0])
