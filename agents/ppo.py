@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as functional
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
@@ -111,27 +112,22 @@ class Trainer:
     @property
     def taught(self) -> bool:
         """Whether the teacher plays now."""
-        return self.teacher is not None and self.decisions < self.config.teacher_decisions
+        return self.config.taught_at(self.decisions)
+
+    @property
+    def played_out(self) -> bool:
+        """Whether actions are weighed by playing them out now."""
+        return self.config.played_out_at(self.decisions)
 
     @property
     def temperature(self) -> float:
         """Weight of the pull to the magnet now."""
-        config, part = self.config, self._part()
-        return config.temperature_start + part * (config.temperature_end - config.temperature_start)
+        return self.config.temperature_at(self.decisions)
 
     @property
     def learning_rate(self) -> float:
         """Adam's rate now."""
-        rate = self.config.teacher_rate if self.taught else self.config.learning_rate
-        return rate * (1 - 0.95 * self._part())
-
-    def _part(self) -> float:
-        """How much is done of what the teacher teaches or, after it, of the rest."""
-        start, end = 0, self.config.decisions
-        if self.teacher is not None:
-            lessons = min(self.config.teacher_decisions, end)
-            start, end = (0, lessons) if self.taught else (lessons, end)
-        return min(1.0, (self.decisions - start) / max(end - start, 1))
+        return self.config.learning_rate_at(self.decisions)
 
     def averaged(self) -> Actor:
         """The magnet, which is what is played with; on the processor."""
@@ -216,12 +212,22 @@ class Trainer:
                 rollout.keep(t, read)
                 rollout.hidden[t], rollout.masks[t] = hidden, masks
                 rollout.log_probs[t], rollout.chosen[t] = log_probs, chosen
+                if self.played_out:
+                    assert isinstance(self.lanes, SelfPlay)
+                    self.lanes.try_actions(self._likely(log_probs))
                 paid, over = self.lanes.step(
                     actions_chosen, config.reward_scale, config.chance_scale, counts
                 )
                 rollout.rewards[t], rollout.dones[t] = map(torch.as_tensor, (paid, over))
             self.seconds["engine"] += middle - start + time.perf_counter() - end
             self.seconds["network"] += end - middle
+        if self.played_out:
+            assert isinstance(self.lanes, SelfPlay)
+            assert self.teacher is not None
+            start = time.perf_counter()
+            scales = config.reward_scale, config.chance_scale
+            rollout.tried[:] = torch.from_numpy(self.lanes.advantages(self.teacher, *scales))
+            self.seconds["engine"] += time.perf_counter() - start
         return rollout, counts
 
     def _choose(self, log_probs: Tensor) -> tuple[Tensor, Tensor | bool]:
@@ -234,6 +240,11 @@ class Trainer:
             free = others == engine.NO_ACTION
             return torch.where(free, own, others), free
         return own, True
+
+    def _likely(self, log_probs: Tensor) -> NDArray[np.float32]:
+        """How likely actions are to be tried: rare ones more than to be played, [B, 108]."""
+        softened: NDArray[np.float32] = (log_probs / 2).softmax(dim=1).cpu().numpy()
+        return softened
 
     def _sample(self, log_probs: Tensor) -> Tensor:
         """One action a row, by Gumbel noise (no action that is masked can win)."""
@@ -251,13 +262,15 @@ class Trainer:
         mean, deviation = self._moments(gains)
         normal = ((gains - mean) / (deviation + 1e-8)).flatten()
         batch = rollout.decisions() | {"gains": normal, "returns": returns}
+        if self.played_out:
+            batch = self._tried(batch, rollout)
         batch["magnet"] = self._magnet_log_probs(batch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate
         passes = [
             self._gradient_step(take(batch, rows))
             for _ in range(config.epochs)
-            for rows in self._order(len(returns)).split(config.minibatch // config.ranks)
+            for rows in self._order(len(batch["chosen"])).split(config.minibatch // config.ranks)
         ]
         # Numbers are asked for at the end: a GPU waits at each.
         means = {
@@ -271,6 +284,17 @@ class Trainer:
             "schedule/temperature": self.temperature,
             "schedule/learning_rate": self.learning_rate,
         }
+
+    def _tried(self, batch: dict[str, Tensor], rollout: Rollout) -> dict[str, Tensor]:
+        """The decisions of which several actions were tried: as many in each rank."""
+        tried = rollout.tried.flatten(0, 1)
+        rows = tried.any(dim=1).nonzero().squeeze(1)
+        fewest = torch.tensor([-len(rows)])
+        if self.config.ranks > 1:
+            ranks.greatest(fewest)
+        # Spread over time and lanes.
+        rows = rows[self._order(len(rows))[: -int(fewest)]]
+        return take(batch | {"tried": tried}, rows)
 
     def _order(self, count: int) -> Tensor:
         """In which the decisions of a rollout are learnt from, once each."""
@@ -328,6 +352,8 @@ class Trainer:
         policy = -(own * torch.minimum(ratio * gains, clipped * gains)).mean()
         if self.taught:
             policy = -log_probs.gather(1, chosen).mean()
+        elif "tried" in batch:
+            policy = -(log_probs.clamp(min=-80).exp() * batch["tried"]).sum(1).mean()
         probs, to_magnet, to_old, pull = self._pulls(log_probs.detach(), batch)
         # Of no value, and with the gradient of what pulls: see there.
         pulled = (own * (pull * log_probs).sum(1)).mean()

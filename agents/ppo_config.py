@@ -59,6 +59,9 @@ class PPOConfig:
     """An agent that plays both seats at first; the policy learns to choose as he does."""
     teacher_decisions: int = 3_000_000
     """How long, if there is a teacher. Temperature and learning rate run over what follows."""
+    playout_decisions: int = 0
+    """After the teacher's lessons, so many decisions are learnt from by playing out the likeliest
+    actions of each position, the teacher in the policy's place; what follows is PPO."""
     teacher_rate: float = 5e-3
     """Adam's rate while the teacher plays; falls linearly to 5 % of it."""
     epochs: int = 2
@@ -118,7 +121,13 @@ class PPOConfig:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")
         for name in (
-            *("seed", "teacher_decisions", "temperature_start", "temperature_end"),
+            *(
+                "seed",
+                "teacher_decisions",
+                "playout_decisions",
+                "temperature_start",
+                "temperature_end",
+            ),
             *("old_weight", "value_weight", "guess_weight", "workers"),
         ):
             if getattr(self, name) < 0:
@@ -151,6 +160,11 @@ class PPOConfig:
             )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")
+        if self.playout_decisions and not self.teacher:
+            raise ValueError(
+                f"playout_decisions={self.playout_decisions}: must be 0 without a teacher, who "
+                "plays hands out"
+            )
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ValueError(f"name={self.name!r}: must be the name of a folder")
         self._check_rules(self.make_rules())
@@ -171,3 +185,32 @@ class PPOConfig:
     def make_rules(self) -> list[Rules]:
         """The rules trained on. Raises RulesError."""
         return [preset(name, **self.rule_fields) for name in self.rules]
+
+    # What holds after some decisions of the run.
+
+    def taught_at(self, decisions: int) -> bool:
+        """Whether the teacher plays."""
+        return self.teacher is not None and decisions < self.teacher_decisions
+
+    def played_out_at(self, decisions: int) -> bool:
+        """Whether actions are weighed by playing them out: after the lessons, before PPO."""
+        start = self.teacher_decisions
+        return self.teacher is not None and start <= decisions < start + self.playout_decisions
+
+    def temperature_at(self, decisions: int) -> float:
+        """Weight of the pull to the magnet."""
+        span = self.temperature_end - self.temperature_start
+        return self.temperature_start + span * self._part(decisions)
+
+    def learning_rate_at(self, decisions: int) -> float:
+        """Adam's rate."""
+        rate = self.teacher_rate if self.taught_at(decisions) else self.learning_rate
+        return rate * (1 - 0.95 * self._part(decisions))
+
+    def _part(self, decisions: int) -> float:
+        """How much is done of what the teacher teaches or, after it, of the rest."""
+        start, end = 0, self.decisions
+        if self.teacher is not None:
+            lessons = min(self.teacher_decisions, end)
+            start, end = (0, lessons) if self.taught_at(decisions) else (lessons, end)
+        return min(1.0, (decisions - start) / max(end - start, 1))

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents import Agent, prospects
+from agents import Agent, playouts, prospects
 from agents.chances import winning_chances
 from ginenv import actions, cards, engine, match, play, scoring
 from ginenv.actions import Legal
@@ -105,6 +105,7 @@ class _Group:
         self.opponent = opponent
         """He has seat 0 on even lanes, seat 1 on odd ones."""
         self.points: NDArray[np.floating[Any]] = FIRST_GUESS_SHARES * 1000
+        self.tries: list[playouts.Tries] = []
         dealers = match.cut(rules, generator, lanes)
         self.play = play.start(rules, episode, self._decks(lanes), dealers)
         self.new_chances()
@@ -121,10 +122,14 @@ class _Group:
 
     def _chances(self, lanes: NDArray[np.intp]) -> NDArray[np.float32]:
         """Player 0's chance to win each game as it stands, [N]."""
-        totals = np.minimum(self.play.match.totals[lanes, 0], self.rules.target - 1)
-        winner = self.play.match.winner[lanes]
-        chance = self.table[totals[:, 0], totals[:, 1]]
-        return np.where(winner == 0, 1, np.where(winner == 1, 0, chance)).astype(np.float32)
+        return self._chances_at(self.play.match.totals[lanes, 0])
+
+    def _chances_at(self, totals: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The same with these totals, [N, 2]; only one of the two can be at the target."""
+        own, other = np.minimum(totals, self.rules.target - 1).T
+        won, lost = (totals >= self.rules.target).T
+        chance = self.table[own, other]
+        return np.where(won, 1, np.where(lost, 0, chance)).astype(np.float32)
 
     def answers(self) -> NDArray[np.intp]:
         """What the opponent does where he is on move, elsewhere NO_ACTION, [B]."""
@@ -140,6 +145,40 @@ class _Group:
         hands = play.hands_on_move(self.play, lanes)
         view = play.view(self.play, hands, lanes)
         return agent.act(view, engine.legal(hands), self.generator)
+
+    def try_actions(self, likely: NDArray[np.float32]) -> None:
+        """Note what is likely now, [B, 108], to be played out by :meth:`advantages`."""
+        game = self.play
+        if self.opponent is not None:
+            his = game.hands.mover == np.arange(len(game)) % 2
+            likely = np.where(his[:, None], np.float32(0), likely)
+        rows, actions = playouts.candidates(likely)
+        hands, sheets = play.hands_on_move(game, rows), game.match.take(rows)
+        self.tries.append(playouts.Tries(likely, rows, actions, hands, sheets))
+
+    def advantages(
+        self, agent: Agent, point_scale: float, chance_scale: float
+    ) -> list[NDArray[np.float32]]:
+        """By how much actions beat their mean, the hands played out by ``agent`` and the opponent.
+
+        [B, 108] for each step since the last call, 0 where nothing was tried.
+        """
+        tries, self.tries = self.tries, []
+        in_games = self.play.episode == "game"
+        both = agent, self.opponent or agent
+        winner, points = playouts.play_out(tries, in_games, both, self.generator)
+        movers = np.concatenate([each.hands.mover for each in tries])
+        if in_games:
+            totals = np.concatenate([each.sheets.totals[:, 0] for each in tries])
+            # A hand that nobody has won adds 0.
+            totals[np.arange(len(totals)), winner] += points
+            # What the score was before is the same for all actions of a position.
+            worth = self._chances_at(totals) / chance_scale
+            worth = np.where(movers == 0, worth, -worth)
+        else:
+            worth = np.where(winner == movers, points, -points) / point_scale
+        parts = np.split(worth, np.cumsum([len(each.rows) for each in tries])[:-1])
+        return [each.advantages(part) for each, part in zip(tries, parts, strict=True)]
 
     def step(
         self,
@@ -289,6 +328,18 @@ class SelfPlay:
     def ask(self, agent: Agent) -> NDArray[np.intp]:
         """What an agent would do on each lane, [B]."""
         return np.concatenate([group.ask(agent) for group in self.groups])
+
+    def try_actions(self, likely: NDArray[np.float32]) -> None:
+        """Note what is likely on each lane now, [B, 108]: see :mod:`agents.playouts`."""
+        for group, lanes in zip(self.groups, self._slices, strict=True):
+            group.try_actions(likely[lanes])
+
+    def advantages(
+        self, agent: Agent, point_scale: float, chance_scale: float
+    ) -> NDArray[np.float32]:
+        """By how much the actions noted beat their mean, [T, B, 108] of the steps since."""
+        parts = [group.advantages(agent, point_scale, chance_scale) for group in self.groups]
+        return np.concatenate(parts, axis=1)
 
     def new_chances(self) -> None:
         """Work out the tables of chances anew from the hands since."""

@@ -253,7 +253,7 @@ def calibrate(options: argparse.Namespace) -> None:
         victim = agents.load(name, written.rules)
         other = written.strategy(victim)
         exact = tree.exploitability(written.tree, other).mean
-        for member, (actor, _) in exploit.portfolio(settings, victim).items():
+        for member, (actor, _) in exploit.portfolio(settings, name).items():
             own = written.strategy(Policy(actor))
             won = tree.value(written.tree, np.where(first, own, other))
             won = (won - tree.value(written.tree, np.where(first, other, own))) / 2

@@ -81,6 +81,8 @@ def watched(trainer: Trainer) -> Clock:
     clock.watch(trainer.lanes, "step", "engine")
     clock.watch(trainer.lanes, "new_chances", "engine")
     clock.watch(trainer.lanes, "look", "encoding")
+    for asked in ("ask", "answers"):
+        clock.watch(trainer.lanes, asked, "teacher and opponents")
     clock.watch(ppo, "features", "encoding")
     clock.watch(Rollout, "keep", "copying")
     clock.watch(ppo, "take", "copying")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Self
 
@@ -23,6 +23,17 @@ class Lanes:
     def take(self, lanes: NDArray[np.intp]) -> Self:
         """A copy of some lanes."""
         return self._map(lambda column: column[lanes])
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """All lanes of several, one after another; what holds for all lanes is the first's."""
+        values = (
+            np.concatenate([getattr(part, name) for part in parts])
+            if is_column
+            else getattr(parts[0], name)
+            for name, is_column in _fields(cls)
+        )
+        return cls(*values)
 
     def put(self, lanes: NDArray[np.intp], other: Self) -> None:
         """Replace these lanes by the lanes of ``other``, in order."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_cases import CASES, EngineHand
 
+from agents import prospects
 from agents.random import choose
 from ginenv import actions, cards, engine, melds, observation
 from ginenv.engine import State
@@ -52,10 +53,12 @@ def test_the_table_in_the_docs_is_the_layout() -> None:
     found = {}
     for first, last, name in re.findall(r"^\| (\d+)(?:-(\d+))? \| `(\w+)` \|", text, re.MULTILINE):
         found[name] = slice(int(first), int(last or first) + 1)
-    assert found == observation.GAME_LAYOUT
+    assert found == prospects.LAYOUT
+    assert found.items() >= observation.GAME_LAYOUT.items()
     assert found.items() >= LAYOUT.items()
     assert f"has {SIZE} entries, `{observation.LAYOUT_VERSION}`" in text
     assert f"{observation.GAME_SIZE} entries in all, `{observation.GAME_LAYOUT_VERSION}`" in text
+    assert f"{prospects.SIZE:,} in all, `{prospects.LAYOUT_VERSION}`" in text
     assert LAYOUT["stock_floor"].stop == SIZE
 
 

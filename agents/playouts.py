@@ -1,0 +1,102 @@
+"""What actions are worth, by playing the hand to its end after each.
+
+A sampled hand tells of the one action that was chosen, and most of what it tells is the luck of the
+draw. So each likely action of a position is tried: the same hands, the same stock, and an agent who
+is quick plays on in the policy's place. The difference between the ends is what the actions
+differ by; its mean over the hands that a player can't see is what he can go by. This is the step
+of policy improvement by rollouts (Tesauro and Galperin 1996), from which the policy learns.
+
+The hidden cards are those that were dealt; like the critic's they are used in training only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents import Agent
+from ginenv import engine, observation
+from ginenv.engine import State
+from ginenv.match import Match
+
+RARE = 0.01
+"""Actions less likely are not tried."""
+MOST = 3
+"""Actions tried in a position, the likeliest."""
+
+
+def candidates(likely: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The actions to try where there are several, [B, 108] -> rows [N], ascending, and actions."""
+    best = np.argpartition(-likely, MOST, axis=1)[:, :MOST]
+    chance = np.take_along_axis(likely, best, axis=1)
+    tried = chance >= RARE
+    tried &= tried.sum(axis=1, keepdims=True) > 1
+    rows, column = tried.nonzero()
+    return rows, best[rows, column]
+
+
+@dataclass(slots=True)
+class Tries:
+    """Actions to try on lanes of one step."""
+
+    likely: NDArray[np.float32]
+    """What the policy thinks of all actions, [B, 108]."""
+    rows: NDArray[np.intp]
+    """Lanes, ascending, a lane once for each of its actions, [N]."""
+    actions: NDArray[np.intp]
+    """[N]."""
+    hands: State
+    """The hands as they were, [N]."""
+    sheets: Match
+    """And the scores, [N]."""
+
+    def advantages(self, worth: NDArray[np.floating]) -> NDArray[np.float32]:
+        """By how much each beats the mean of those tried on the lane, [B, 108]; 0 elsewhere.
+
+        ``worth`` [N] of the actions; the mean is weighed by how likely they are.
+        """
+        chance = self.likely[self.rows, self.actions]
+        lanes = len(self.likely)
+        total = np.bincount(self.rows, chance, lanes)
+        mean = np.bincount(self.rows, chance * worth, lanes) / np.maximum(total, 1e-9)
+        table = np.zeros_like(self.likely)
+        table[self.rows, self.actions] = worth - mean[self.rows]
+        return table
+
+
+def play_out(
+    tries: list[Tries], in_games: bool, agents: tuple[Agent, Agent], generator: np.random.Generator
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Winner's seat (negative: nobody) and points of each hand in which an action is tried.
+
+    Heads up. The first of ``agents`` plays on for who was on move, the second for the other;
+    ``in_games``: they are shown the score.
+    """
+    hands = State.join([each.hands for each in tries])
+    sheets = Match.join([each.sheets for each in tries])
+    first = hands.mover.copy()
+    winner = np.full(len(first), -1, np.int8)
+    points = np.zeros(len(first), np.int64)
+    engine.step(hands, np.concatenate([each.actions for each in tries]))
+    left = np.arange(len(first))
+    while len(left):
+        over = hands.over
+        if over.any():
+            ended, going_on = over.nonzero()[0], (~over).nonzero()[0]
+            winner[left[ended]], points[left[ended]] = hands.winner[ended], hands.points[ended]
+            hands, left = hands.take(going_on), left[going_on]
+            continue
+        chosen = np.empty(len(left), np.intp)
+        turn = hands.mover == first[left]
+        for agent, some in zip(agents, (turn.nonzero()[0], (~turn).nonzero()[0]), strict=True):
+            if len(some):
+                theirs, game = hands.take(some), None
+                if in_games:
+                    sides = np.stack([theirs.mover, 1 - theirs.mover])
+                    game = observation.standing(sheets.take(left[some]), sides, games_to_win=1)
+                view = observation.view(theirs, game=game)
+                chosen[some] = agent.act(view, engine.legal(theirs), generator)
+        engine.step(hands, chosen)
+    return winner, points
