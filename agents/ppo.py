@@ -271,11 +271,11 @@ class Trainer:
             self._gradient_step(take(batch, rows))
             for _ in range(config.epochs)
             for rows in self._order(len(batch["chosen"])).split(config.minibatch // config.ranks)
+            if len(rows)  # there are none where the policy was sure of all
         ]
         # Numbers are asked for at the end: a GPU waits at each.
-        means = {
-            name: float(sum(each[name] for each in passes)) / len(passes) for name in passes[0]
-        }
+        names = passes[0] if passes else {}
+        means = {name: float(sum(each[name] for each in passes)) / len(passes) for name in names}
         spread = returns.var()
         error = (returns - rollout.values[:-1].flatten()).var()
         return means | {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from test_small_games import BONUSES, TINY
 
 import agents
@@ -116,6 +117,31 @@ def test_the_likelier_weighs_more_in_the_mean() -> None:
     assert table[0, actions.TAKE] == pytest.approx(0.75)
     assert table[0, actions.PASS] == pytest.approx(-0.25)
     assert table.any(axis=0).sum() == 2
+
+
+def test_where_nothing_is_tried_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = NetworkConfig(width=8, layers=1)
+    trainer = Trainer(
+        PPOConfig(
+            decisions=512,
+            lanes=32,
+            steps=8,
+            minibatch=64,
+            actor=network,
+            critic=network,
+            episodes=["hand"],
+            teacher="simple",
+            teacher_decisions=0,
+            playout_decisions=512,
+        )  # fmt: skip
+    )
+    monkeypatch.setattr(playouts, "RARE", 2.0)
+    before = [weight.clone() for weight in trainer.weights]
+    figures = trainer.iterate()
+    assert figures["loss/explained_variance"] <= 1
+    assert "loss/policy" not in figures
+    for old, new in zip(before, trainer.weights, strict=True):
+        assert torch.equal(old, new)
 
 
 @pytest.mark.slow
