@@ -133,7 +133,7 @@ def test_where_nothing_is_tried_nothing_is_learnt(monkeypatch: pytest.MonkeyPatc
             teacher="simple",
             teacher_decisions=0,
             playout_decisions=512,
-        )  # fmt: skip
+        )
     )
     monkeypatch.setattr(playouts, "RARE", 2.0)
     before = [weight.clone() for weight in trainer.weights]
