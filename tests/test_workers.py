@@ -94,7 +94,7 @@ def test_a_row_of_bits_is_the_look() -> None:
     look = lanes.look()
     rows = pack(look)
     assert rows.shape == (LANES // 2, ROW)
-    assert sum(part.shape[1] for part in look[:3]) > 4 * ROW
+    assert sum(part.shape[1] for part in look[:3]) > 2 * ROW  # prospects are no bits
     for ours, theirs in zip(unpack(torch.from_numpy(rows)), look[:3], strict=True):
         assert np.array_equal(ours.numpy(), theirs)
 
