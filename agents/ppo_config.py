@@ -121,14 +121,8 @@ class PPOConfig:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")
         for name in (
-            *(
-                "seed",
-                "teacher_decisions",
-                "playout_decisions",
-                "temperature_start",
-                "temperature_end",
-            ),
-            *("old_weight", "value_weight", "guess_weight", "workers"),
+            *("seed", "teacher_decisions", "playout_decisions", "temperature_start"),
+            *("temperature_end", "old_weight", "value_weight", "guess_weight", "workers"),
         ):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be 0 or more")

@@ -29,7 +29,8 @@ from agents.expert import own_turn  # noqa: E402
 from agents.figures import Tally, report_tally  # noqa: E402
 from agents.intervals import rate_interval  # noqa: E402
 from agents.policy import Policy, PolicyFileError  # noqa: E402
-from ginenv import actions, engine, match, melds, play  # noqa: E402
+from agents.selfplay import HandCounts, SelfPlay  # noqa: E402
+from ginenv import actions, engine, melds, play  # noqa: E402
 from ginenv.actions import Legal  # noqa: E402
 from ginenv.observation import View  # noqa: E402
 from ginenv.rules import Rules, preset  # noqa: E402
@@ -43,9 +44,8 @@ TURNS = ((1, 3), (4, 6), (7, 99))
 def positions(policy: Policy, rules: Rules, lanes: int, steps: int) -> list[tuple[View, Legal]]:
     """Where the policy could knock without gin, while it played games with itself."""
     generator = np.random.default_rng(0)
-    decks = engine.shuffle(rules, generator, lanes)[:, None]
-    played = play.start(rules, "game", decks, match.cut(rules, generator, lanes))
-    found = []
+    games = SelfPlay([rules], ["game"], lanes, generator)
+    played, found = games.groups[0].play, []
     for _ in range(steps):
         hands = play.hands_on_move(played)
         view, legal = play.view(played, hands), engine.legal(hands)
@@ -54,14 +54,7 @@ def positions(policy: Policy, rules: Rules, lanes: int, steps: int) -> list[tupl
         if len(may):
             some = play.hands_on_move(played, may)
             found.append((play.view(played, some, may), engine.legal(some)))
-        ended = play.step(played, policy.act(view, legal, generator)).lanes
-        over = played.over[ended]
-        if len(again := ended[over]):
-            decks = engine.shuffle(rules, generator, len(again))[:, None]
-            play.restart(played, again, decks, match.cut(rules, generator, len(again)))
-        if len(going_on := ended[~over]):
-            decks = engine.shuffle(rules, generator, len(going_on))[:, None]
-            play.deal(played, going_on, decks, generator)
+        games.step(policy.act(view, legal, generator), 1.0, 1.0, HandCounts())
     return found
 
 
