@@ -257,11 +257,11 @@ def test_another_deck_or_layout_is_refused_by_name(trained: Path, tmp_path: Path
 
 def test_print_config_shows_every_setting(tmp_path: Path) -> None:
     done = run(
-        "train.py", "--config", ROOT / "configs" / "quick.yaml", "--lanes", 70, "--print_config",
+        "train.py", "--config", ROOT / "configs" / "quick.yaml", "--lanes", 7, "--print_config",
         cwd=tmp_path,
     )  # fmt: skip
     settings = yaml.safe_load(done.stdout)
-    assert (settings["lanes"], settings["name"], settings["clip"]) == (70, "quick", 0.2)
+    assert (settings["lanes"], settings["name"], settings["clip"]) == (7, "quick", 0.2)
 
 
 GAMES_ALONE = re.compile(r"small_[a-z]")  # rules without a run: see tests/test_small_games.py

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import agents
+from agents import prospects
 from agents.chances import winning_chances
 from agents.random import choose
 from agents.selfplay import HandCounts, SelfPlay
@@ -79,7 +80,7 @@ def test_lanes_are_shared_out_among_rules_and_episodes() -> None:
     lanes = SelfPlay([preset(), preset("oklahoma")], ["hand", "game"], 10, np.random.default_rng(3))
     assert [len(group.play) for group in lanes.groups] == [2, 3, 2, 3]
     look = lanes.look()
-    assert look.seen.shape == (10, 752)
+    assert look.seen.shape == (10, prospects.SIZE)
     in_game = look.seen[:, 746].tolist()
     assert in_game == [0, 0, 1, 1, 1, 0, 0, 1, 1, 1]
 
