@@ -1,10 +1,10 @@
 """What actions are worth, by playing the hand to its end after each.
 
 A sampled hand tells of the one action that was chosen, and most of what it tells is the luck of the
-draw. So each likely action of a position is tried: the same hands, the same stock, and an agent who
-is quick plays on in the policy's place. The difference between the ends is what the actions
-differ by; its mean over the hands that a player can't see is what he can go by. This is the step
-of policy improvement by rollouts (Tesauro and Galperin 1996), from which the policy learns.
+draw. So each likely action of a position is tried: the same hands, the same stock, and the policy
+plays on after it. The difference between the ends is what the actions differ by; its mean over the
+hands that a player can't see is what he can go by. This is the step of policy improvement by
+rollouts (Tesauro and Galperin 1996), from which the policy learns, over and over.
 
 The hidden cards are those that were dealt; like the critic's they are used in training only.
 """

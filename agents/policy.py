@@ -132,7 +132,9 @@ class Policy:
         with torch.no_grad():
             seen = torch.from_numpy(prospects.encode(view))
             logits, _ = self.actor(features(seen, deck=self.actor.deck))
-            likely: NDArray[np.float32] = masked_log_probs(logits, masks).exp().numpy()
+            # exp takes many times as long where nothing is left of the result; what is, is dropped.
+            log_probs = masked_log_probs(logits, masks).clamp(min=-80)
+            likely: NDArray[np.float32] = log_probs.exp().numpy()
         keep = (likely >= LEAST_PROBABILITY) | (likely == likely.max(axis=1, keepdims=True))
         likely = np.where(keep, likely, np.float32(0))
         return likely / likely.sum(axis=1, keepdims=True)

@@ -27,6 +27,7 @@ import agents
 from agents import ranks
 from agents.device import find_device, find_dtype
 from agents.network import Actor, Critic, Deck, Features, features, masked_log_probs
+from agents.policy import Policy
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
 from agents.selfplay import HandCounts, SelfPlay
@@ -223,10 +224,10 @@ class Trainer:
             self.seconds["network"] += end - middle
         if self.played_out:
             assert isinstance(self.lanes, SelfPlay)
-            assert self.teacher is not None
             start = time.perf_counter()
             scales = config.reward_scale, config.chance_scale
-            rollout.tried[:] = torch.from_numpy(self.lanes.advantages(self.teacher, *scales))
+            player = Policy(copy.deepcopy(self.actor).to("cpu"))
+            rollout.tried[:] = torch.from_numpy(self.lanes.advantages(player, *scales))
             self.seconds["engine"] += time.perf_counter() - start
         return rollout, counts
 

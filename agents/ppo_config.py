@@ -60,8 +60,8 @@ class PPOConfig:
     teacher_decisions: int = 3_000_000
     """How long, if there is a teacher. Temperature and learning rate run over what follows."""
     playout_decisions: int = 0
-    """After the teacher's lessons, so many decisions are learnt from by playing out the likeliest
-    actions of each position, the teacher in the policy's place; what follows is PPO."""
+    """After the teacher's lessons, if there are any, so many decisions are learnt from by playing
+    out the likeliest actions of each position; what follows is PPO."""
     teacher_rate: float = 5e-3
     """Adam's rate while the teacher plays; falls linearly to 5 % of it."""
     epochs: int = 2
@@ -154,10 +154,10 @@ class PPOConfig:
             )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")
-        if self.playout_decisions and not self.teacher:
+        if self.workers and self.playout_decisions:
             raise ValueError(
-                f"playout_decisions={self.playout_decisions}: must be 0 without a teacher, who "
-                "plays hands out"
+                f"workers={self.workers}: must be 0 where actions are played out, which is done "
+                "where the networks are"
             )
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ValueError(f"name={self.name!r}: must be the name of a folder")
@@ -188,8 +188,8 @@ class PPOConfig:
 
     def played_out_at(self, decisions: int) -> bool:
         """Whether actions are weighed by playing them out: after the lessons, before PPO."""
-        start = self.teacher_decisions
-        return self.teacher is not None and start <= decisions < start + self.playout_decisions
+        start = self.teacher_decisions if self.teacher else 0
+        return start <= decisions < start + self.playout_decisions
 
     def temperature_at(self, decisions: int) -> float:
         """Weight of the pull to the magnet."""

@@ -14,142 +14,31 @@ the trainer's, without the measuring.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import functools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
 import yaml
-from torch import Tensor, nn
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from variants import NEVER, VARIANTS, patches  # noqa: E402
+
 import agents  # noqa: E402
-from agents import exploit, network, prospects, small, tree  # noqa: E402
-from agents.network import Critic, Features  # noqa: E402
+from agents import exploit, small, tree  # noqa: E402
 from agents.policy import Policy  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
 from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
-from ginenv import actions, cards, engine, observation, scoring  # noqa: E402
+from ginenv import actions, engine, scoring  # noqa: E402
 from ginenv.rules import Rules, preset  # noqa: E402
 
 GAMES = ("small_a", "small_b", "small_c", "small_d")
-NEVER = 1e9
-"""As the magnet's time constant: it stays uniform."""
-
-
-class PlainActor(nn.Module):
-    """A perceptron on the same features: knows nothing of suits being alike."""
-
-    def __init__(self, config: NetworkConfig, deck: network.Deck) -> None:
-        super().__init__()
-        width = 4 * config.width
-        self.deck = deck
-        cells = deck.suits * network.PLANES * deck.ranks
-        self.first = nn.Linear(cells + network.SCALARS, width)
-        self.inner = nn.ModuleList(nn.Linear(width, width) for _ in range(config.layers))
-        self.head = nn.Linear(width, actions.NUM_ACTIONS + cards.NUM_CARDS)
-        nn.init.zeros_(self.head.weight)
-        nn.init.zeros_(self.head.bias)
-
-    def forward(self, seen: Features) -> tuple[Tensor, Tensor]:
-        """As :class:`agents.network.Actor`; in float32."""
-        x = torch.cat([seen.suits.transpose(0, 1).flatten(1), seen.scalars], dim=1).float()
-        x = self.first(x).relu()
-        for layer in self.inner:
-            x = x + layer(x).relu()
-        out = self.head(x)
-        return out[:, : actions.NUM_ACTIONS], out[:, actions.NUM_ACTIONS :]
-
-
-def _relabeled(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A gradient step on the minibatch with the deck's suits renamed at random."""
-
-    def renamed(trainer: Trainer, batch: dict[str, Tensor]) -> Any:
-        count = trainer.rules[0].num_suits
-        order = torch.arange(cards.NUM_SUITS)
-        order[:count] = torch.randperm(count, generator=trainer.generator)
-        ids = (order[:, None] * cards.NUM_RANKS + torch.arange(cards.NUM_RANKS)).flatten()
-        moved = torch.cat([ids, ids + 52, torch.arange(104, 108)])
-        batch = dict(batch, suits=batch["suits"][order[:count]], hidden=batch["hidden"][:, ids])
-        for name in ("masks", "old", "magnet"):
-            batch[name] = batch[name][:, moved]
-        batch["chosen"] = moved.argsort()[batch["chosen"]]
-        return step(trainer, batch)
-
-    return renamed
-
-
-def _blind(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda critic, seen, hidden: forward(critic, seen, torch.zeros_like(hidden))
-
-
-def _without(
-    planes: slice,
-    numbers: slice,
-    observations: Tensor,
-    dtype: torch.dtype = torch.float32,
-    deck: network.Deck = network.FULL,
-) -> Features:
-    """Features in which some planes and single numbers are 0."""
-    seen = network.features(observations, dtype, deck)
-    for part in (seen.suits, seen.mean):
-        part.unflatten(-1, (network.PLANES, deck.ranks))[..., planes, :] = 0
-    seen.scalars[:, numbers] = 0
-    return seen
-
-
-_DEADWOOD = len(observation.BIT_PLANES)
-WITHOUT = {
-    "without deadwood after discards": (slice(_DEADWOOD, _DEADWOOD + 1), slice(0)),
-    "without prospects": (slice(_DEADWOOD + 1, None), slice(-len(prospects.NUMBERS), None)),
-}
-"""Planes and numbers that a variant does not tell the networks."""
-
-
-def patches(variant: str) -> contextlib.ExitStack:
-    """What a variant takes away, for as long as the context lasts."""
-    stack = contextlib.ExitStack()
-    if variant == "critic without the hidden hand":
-        stack.enter_context(mock.patch.object(Critic, "forward", _blind(Critic.forward)))
-    if variant.startswith("perceptron"):
-        stack.enter_context(mock.patch("agents.ppo.Actor", PlainActor))
-    if variant == "perceptron, suits renamed":
-        step = _relabeled(Trainer._gradient_step)
-        stack.enter_context(mock.patch.object(Trainer, "_gradient_step", step))
-    if variant in WITHOUT:
-        for module in ("agents.ppo", "agents.policy"):
-            features = functools.partial(_without, *WITHOUT[variant])
-            stack.enter_context(mock.patch(f"{module}.features", features))
-    return stack
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "recipe": {},
-    "temperature .2 -> .01": {"temperature_start": 0.2, "temperature_end": 0.01},
-    "temperature .5, constant": {"temperature_end": 0.5},
-    "uniform magnet, .5 -> .025": {"magnet_time": NEVER},
-    "plain PPO": {"temperature_start": 0, "temperature_end": 0},
-    "plain PPO, entropy .05": {
-        "temperature_start": 0.05,
-        "temperature_end": 0.05,
-        "magnet_time": NEVER,
-    },
-    "critic without the hidden hand": {},
-    "without the guess": {"guess_weight": 0},
-    "perceptron": {},
-    "perceptron, suits renamed": {},
-    **{variant: {} for variant in WITHOUT},
-}
-"""Settings that each changes; see also :func:`patches`."""
 
 
 def game_rules(game: str) -> Rules:

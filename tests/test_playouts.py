@@ -130,8 +130,6 @@ def test_where_nothing_is_tried_nothing_is_learnt(monkeypatch: pytest.MonkeyPatc
             actor=network,
             critic=network,
             episodes=["hand"],
-            teacher="simple",
-            teacher_decisions=0,
             playout_decisions=512,
         )
     )

@@ -382,8 +382,8 @@ def test_after_the_lessons_schedules_run_over_the_rest() -> None:
     assert told.learning_rate_at(2000) == pytest.approx(1e-3 * 0.525)
     assert told.temperature_at(1000) == pytest.approx(0.5)
     assert told.temperature_at(2000) == pytest.approx(0.3)
-    with pytest.raises(ValueError, match="playout_decisions=500"):
-        config(playout_decisions=500)
+    assert config(playout_decisions=500).played_out_at(499)
+    assert not config(playout_decisions=500).played_out_at(500)
 
 
 def test_the_magnet_follows_slowly() -> None:

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
 import small_games  # noqa: E402
+import variants  # noqa: E402
 
 from agents import network  # noqa: E402
 from agents.network import Actor  # noqa: E402
@@ -27,15 +28,15 @@ FEW: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("variant", small_games.VARIANTS)
+@pytest.mark.parametrize("variant", variants.VARIANTS)
 def test_each_variant_trains(variant: str) -> None:
-    settings = small_games.config("small_a", **{**FEW, **small_games.VARIANTS[variant]})
+    settings = small_games.config("small_a", **{**FEW, **variants.VARIANTS[variant]})
     before = Actor.__init__, Trainer._gradient_step
-    with small_games.patches(variant):
+    with variants.patches(variant):
         trainer = Trainer(settings)
         while not trainer.done:
             figures = trainer.iterate()
-        perceptron = isinstance(trainer.actor, small_games.PlainActor)
+        perceptron = isinstance(trainer.actor, variants.PlainActor)
         assert perceptron == variant.startswith("perceptron")
     assert np.isfinite(figures["loss/policy"])
     assert before == (Actor.__init__, Trainer._gradient_step)
@@ -45,7 +46,7 @@ def test_renamed_suits_are_the_same_decisions() -> None:
     """To a network to which suits are alike the minibatch is the same: so are all its figures."""
     settings = small_games.config("small_a", **{**FEW, "learning_rate": 1e-9, "epochs": 1})
     told = []
-    for step in (Trainer._gradient_step, small_games._relabeled(Trainer._gradient_step)):
+    for step in (Trainer._gradient_step, variants._relabeled(Trainer._gradient_step)):
         trainer = Trainer(settings)
         torch.nn.init.normal_(trainer.actor.body.card_head.weight, 0, 0.3, generator=_seeded())
         rollout, _ = trainer.collect()
@@ -62,16 +63,16 @@ def _seeded() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
-@pytest.mark.parametrize("variant", small_games.WITHOUT)
+@pytest.mark.parametrize("variant", variants.WITHOUT)
 def test_what_a_variant_is_not_told_is_empty(variant: str) -> None:
     trainer = Trainer(small_games.config("small_a", **FEW))
     trainer.collect()  # to where some have drawn
     seen = torch.from_numpy(trainer.lanes.look().seen)
-    planes, numbers = small_games.WITHOUT[variant]
+    planes, numbers = variants.WITHOUT[variant]
     bare, whole = (
         (suits.unflatten(-1, (network.PLANES, cards.NUM_RANKS)).clone(), scalars.clone())
         for suits, _, scalars in (
-            small_games._without(planes, numbers, seen),
+            variants._without(planes, numbers, seen),
             network.features(seen),
         )
     )
