@@ -226,10 +226,16 @@ class Trainer:
             assert isinstance(self.lanes, SelfPlay)
             start = time.perf_counter()
             scales = config.reward_scale, config.chance_scale
-            player = Policy(copy.deepcopy(self.actor).to("cpu"))
-            rollout.tried[:] = torch.from_numpy(self.lanes.advantages(player, *scales))
+            tried = self.lanes.advantages(self._player_out(), *scales)
+            rollout.tried[:] = torch.from_numpy(tried)
             self.seconds["engine"] += time.perf_counter() - start
         return rollout, counts
+
+    def _player_out(self) -> agents.Agent:
+        """Who plays hands out for the policy now."""
+        if self.teacher is not None and self.config.played_out_by_teacher_at(self.decisions):
+            return self.teacher
+        return Policy(copy.deepcopy(self.actor).to("cpu"))
 
     def _choose(self, log_probs: Tensor) -> tuple[Tensor, Tensor | bool]:
         """The actions to play, and whether they are the policy's own: int64 [B], bool [B]."""

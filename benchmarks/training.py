@@ -1,11 +1,14 @@
 """Decisions per second of training beside the bare passes of its networks; where the rest goes.
 
-The bound: as many forward passes of the same networks at the same batch as a rollout takes, the
-magnet's, and as many training passes (forward, backward, scaling down, Adam's step), on inputs and
-gradients that lie ready; nothing else. Loop and bound take turns in one process, in its own time on
-a processor; a figure is the median over the rounds, a share the median of the rounds' shares. One
-rank of the config is measured; then one process with the whole batch against all its ranks, which
-takes as many free cores.
+The loop is that of PPO in self-play with the networks and batches of the config. The bound: as many
+forward passes of the same networks at the same batch as a rollout takes, the magnet's, and as many
+training passes (forward, backward, scaling down, Adam's step), on inputs and gradients that lie
+ready; nothing else. Loop and bound take turns in one process, in its own time on a processor; a
+figure is the median over the rounds, a share the median of the rounds' shares. One rank of the
+config is measured; then one process with the whole batch against all its ranks, which takes as many
+free cores. Where the config has a teacher and networks of the size of ``best``, each phase of the
+run is measured too as it is, opponents included, with the weights of ``best``: how much is played
+out depends on how sure a policy is.
 
     python benchmarks/training.py [--config FILE] [--rounds N] [--rank_rounds N] [--json FILE]
 """
@@ -23,7 +26,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +39,10 @@ import torch  # noqa: E402
 from torch.nn.utils import clip_grad_norm_  # noqa: E402
 from torch.utils.tensorboard import SummaryWriter  # noqa: E402
 
-from agents import ppo  # noqa: E402
+import agents  # noqa: E402
+from agents import POLICIES, ppo  # noqa: E402
 from agents.network import Features, features  # noqa: E402
+from agents.policy import Policy, read_header  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
 from agents.ppo_config import PPOConfig  # noqa: E402
 from agents.ranks import ranks  # noqa: E402
@@ -47,6 +52,10 @@ from train import parse_args  # noqa: E402
 
 PARTS = ("engine", "encoding", "copying", "sampling", "losses", "logging")
 """What the loop does beside the networks, in the order of the report."""
+PLAIN: dict[str, Any] = {
+    "teacher": None, "playout_decisions": 0, "playout_teacher_decisions": 0, "opponents": [],
+}  # fmt: skip
+"""Settings of PPO in self-play."""
 
 
 class Clock:
@@ -81,8 +90,6 @@ def watched(trainer: Trainer) -> Clock:
     clock.watch(trainer.lanes, "step", "engine")
     clock.watch(trainer.lanes, "new_chances", "engine")
     clock.watch(trainer.lanes, "look", "encoding")
-    for asked in ("ask", "answers"):
-        clock.watch(trainer.lanes, asked, "teacher and opponents")
     clock.watch(ppo, "features", "encoding")
     clock.watch(Rollout, "keep", "copying")
     clock.watch(ppo, "take", "copying")
@@ -173,6 +180,35 @@ def measure(config: PPOConfig, rounds: int) -> dict[str, Any]:
     }
 
 
+def measure_phases(config: PPOConfig) -> dict[str, float]:
+    """Decisions/s of a rank in the lessons, in playing out by the teacher and by the policy."""
+    best = agents.load("best", config.make_rules()[0])
+    assert isinstance(best, Policy)
+    lessons = config.teacher_decisions
+    starts = {
+        "lessons": 0,
+        "played out by the teacher": lessons,
+        "played out by the policy": lessons + config.playout_teacher_decisions,
+    }
+    found = {}
+    for phase, start in starts.items():
+        trainer = Trainer(config)
+        trainer.actor.load_state_dict(best.actor.state_dict())
+        trainer.magnet.load_state_dict(best.actor.state_dict())
+        trainer.decisions = start
+        trainer.collect()  # hands are at all stages then
+        clock = Clock()
+        spent, _ = clock.time(trainer.iterate)
+        found[phase] = config.lanes * config.steps / spent
+    return found
+
+
+def has_phases(config: PPOConfig) -> bool:
+    """Whether :func:`measure_phases` can be had."""
+    size = read_header(POLICIES["best"])["network"]
+    return config.teacher is not None and asdict(config.actor) == size
+
+
 def _log(write: Callable[[dict[str, float]], None], figures: dict[str, float]) -> None:
     write(figures)
 
@@ -194,7 +230,7 @@ def measure_ranks(config_path: Path, count: int, rounds: int) -> dict[str, Any]:
 def as_ranks(config: PPOConfig, count: int) -> None:
     """Train with so many ranks; rank 0 writes decisions per second by the clock on the wall, and
     per second of its own time on a processor."""
-    config = replace(config, ranks=count)
+    config = replace(config, ranks=count, **PLAIN)
     with ranks(count, sys.argv) as rank:
         trainer = Trainer(config, rank)
         trainer.iterate()
@@ -215,6 +251,8 @@ def table(figures: dict[str, Any]) -> str:
         f"{'networks alone, decisions/s':34}{least:12,.0f}",
         *(f"{'share of ' + part:34}{share:12.1%}" for part, share in figures["shares"].items()),
     ]
+    for phase, rate in figures.get("phases", {}).items():
+        lines.append(f"{phase + ', decisions/s':34}{rate:12,.0f}")
     for number, rates in figures.get("ranks", {}).items():
         lines.append(f"{'ranks: ' + number + ', decisions/s':34}{rates['per_second']:12,.0f}")
         own = rates["per_processor_second"]
@@ -250,7 +288,9 @@ def main() -> None:
         lanes=config.lanes // config.ranks,
         minibatch=config.minibatch // config.ranks,
     )
-    figures = measure(one, options.rounds)
+    figures = measure(replace(one, **PLAIN), options.rounds)
+    if has_phases(one):
+        figures["phases"] = measure_phases(one)
     if options.rank_rounds:
         figures["ranks"] = measure_ranks(options.config, count, options.rank_rounds)
     print(table(figures))
