@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import copy
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ import agents
 from agents import ranks
 from agents.device import find_device, find_dtype
 from agents.network import Actor, Critic, Deck, Features, features, masked_log_probs
-from agents.policy import Policy
+from agents.policy import Policy, load_critic
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
 from agents.selfplay import HandCounts, SelfPlay
@@ -74,15 +76,34 @@ class Trainer:
             torch.manual_seed(int(self._seeds(0).spawn(3)[2].generate_state(1)[0]))
             self.actor = Actor(config.actor, self.deck).to(self.device)
             self.critic = Critic(config.critic, self.deck).to(self.device)
+        if config.start is not None:
+            self._begin_with(config.start)
         self.magnet = copy.deepcopy(self.actor).requires_grad_(False)
         self.weights = [*self.actor.parameters(), *self.critic.parameters()]
         self.optimizer = torch.optim.Adam(
             self.weights, lr=config.learning_rate, eps=1e-5, fused=True
         )
         self.teacher = agents.load(config.teacher, self.rules[0]) if config.teacher else None
+        self.opponent_teachers = [agents.load(n, self.rules[0]) for n in config.opponent_teachers]
         self.lanes: SelfPlay | Workers
         self._begin_lanes()
         self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
+
+    def _begin_with(self, name: str) -> None:
+        """Take a policy's weights, and those of its critic if it has one of the same size."""
+        policy = agents.load(name, self.rules[0])
+        if not isinstance(policy, Policy):
+            raise ValueError(f"start={name}: must be a trained policy")
+        try:
+            self.actor.load_state_dict(policy.actor.state_dict())
+        except RuntimeError:
+            raise ValueError(
+                f"start={name}: its network must be of the size actor={self.config.actor}"
+            ) from None
+        found = load_critic(agents.POLICIES.get(name, Path(name)))
+        if found is not None and found[1] == self.config.reward_scale:
+            with suppress(RuntimeError):  # of another size
+                self.critic.load_state_dict(found[0].state_dict())
 
     def _seeds(self, rank: int) -> np.random.SeedSequence:
         # A domain of its own: evaluations with the same seed must not be played on decks that
@@ -216,6 +237,8 @@ class Trainer:
                 if self.played_out:
                     assert isinstance(self.lanes, SelfPlay)
                     self.lanes.try_actions(self._likely(log_probs))
+                elif self.taught and self.opponent_teachers:
+                    rollout.told[t] = torch.from_numpy(self._lessons())
                 paid, over = self.lanes.step(
                     actions_chosen, config.reward_scale, config.chance_scale, counts
                 )
@@ -227,9 +250,15 @@ class Trainer:
             start = time.perf_counter()
             scales = config.reward_scale, config.chance_scale
             tried = self.lanes.advantages(self._player_out(), *scales)
-            rollout.tried[:] = torch.from_numpy(tried)
+            rollout.told[:] = torch.from_numpy(tried)
             self.seconds["engine"] += time.perf_counter() - start
         return rollout, counts
+
+    def _lessons(self) -> NDArray[np.float32]:
+        """What teachers think of the actions on each lane, [B, 108]."""
+        assert isinstance(self.lanes, SelfPlay)
+        assert self.teacher is not None
+        return self.lanes.lessons([self.teacher, *self.opponent_teachers])
 
     def _player_out(self) -> agents.Agent:
         """Who plays hands out for the policy now."""
@@ -241,7 +270,7 @@ class Trainer:
         """The actions to play, and whether they are the policy's own: int64 [B], bool [B]."""
         own = self._sample(log_probs)
         if isinstance(self.lanes, SelfPlay) and (self.taught or self.config.opponents):
-            teacher = self.teacher if self.taught else None
+            teacher = self.teacher if self.taught and not self.opponent_teachers else None
             asked = self.lanes.answers() if teacher is None else self.lanes.ask(teacher)
             others = torch.from_numpy(asked).to(self.device)
             free = others == engine.NO_ACTION
@@ -269,8 +298,8 @@ class Trainer:
         mean, deviation = self._moments(gains)
         normal = ((gains - mean) / (deviation + 1e-8)).flatten()
         batch = rollout.decisions() | {"gains": normal, "returns": returns}
-        if self.played_out:
-            batch = self._tried(batch, rollout)
+        if self.played_out or (self.taught and self.opponent_teachers):
+            batch = self._told(batch, rollout)
         batch["magnet"] = self._magnet_log_probs(batch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate
@@ -292,16 +321,16 @@ class Trainer:
             "schedule/learning_rate": self.learning_rate,
         }
 
-    def _tried(self, batch: dict[str, Tensor], rollout: Rollout) -> dict[str, Tensor]:
-        """The decisions of which several actions were tried: as many in each rank."""
-        tried = rollout.tried.flatten(0, 1)
-        rows = tried.any(dim=1).nonzero().squeeze(1)
+    def _told(self, batch: dict[str, Tensor], rollout: Rollout) -> dict[str, Tensor]:
+        """The decisions of whose actions something was told: as many in each rank."""
+        told = rollout.told.flatten(0, 1)
+        rows = told.any(dim=1).nonzero().squeeze(1)
         fewest = torch.tensor([-len(rows)])
         if self.config.ranks > 1:
             ranks.greatest(fewest)
         # Spread over time and lanes.
         rows = rows[self._order(len(rows))[: -int(fewest)]]
-        return take(batch | {"tried": tried}, rows)
+        return take(batch | {"told": told}, rows)
 
     def _order(self, count: int) -> Tensor:
         """In which the decisions of a rollout are learnt from, once each."""
@@ -357,10 +386,12 @@ class Trainer:
         own = batch["own"].float()
         own = own / own.mean().clamp(min=1e-6)
         policy = -(own * torch.minimum(ratio * gains, clipped * gains)).mean()
-        if self.taught:
+        if self.taught and "told" in batch:
+            policy = -(log_probs * batch["told"]).sum(1).mean()
+        elif self.taught:
             policy = -log_probs.gather(1, chosen).mean()
-        elif "tried" in batch:
-            policy = -(log_probs.clamp(min=-80).exp() * batch["tried"]).sum(1).mean()
+        elif "told" in batch:
+            policy = -(log_probs.clamp(min=-80).exp() * batch["told"]).sum(1).mean()
         probs, to_magnet, to_old, pull = self._pulls(log_probs.detach(), batch)
         # Of no value, and with the gradient of what pulls: see there.
         pulled = (own * (pull * log_probs).sum(1)).mean()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ import torch
 
 from agents import prospects
 from agents.network import FULL, Actor, Critic, Features, features, masked_log_probs, mix
+from agents.policy import save_policy
 from agents.ppo import Trainer, advantages
 from agents.ppo_config import NetworkConfig, PPOConfig
 from ginenv import actions, cards, engine, observation
+from ginenv.rules import preset
 
 SMALL = NetworkConfig(width=16, layers=2)
 
@@ -389,6 +392,49 @@ def test_after_the_lessons_schedules_run_over_the_rest() -> None:
     assert not config(playout_decisions=500).played_out_at(500)
     with pytest.raises(ValueError, match="playout_teacher_decisions=5"):
         config(playout_teacher_decisions=5)
+
+
+def test_opponents_teachers_are_told_apart_by_nothing_but_how_opponents_play() -> None:
+    """Both lanes' teachers are learnt from, as far as the policy sees who sits there."""
+    trainer = Trainer(
+        config(
+            decisions=8_192, teacher="knocker", teacher_decisions=8_192, teacher_rate=0.01,
+            opponents=["simple"], opponent_teachers=["patient"], opponent_share=0.5,
+        )
+    )  # fmt: skip
+    told = []
+    while not trainer.done:
+        rollout, _ = trainer.collect()
+        own = rollout.own.flatten()
+        assert torch.equal(rollout.told.flatten(0, 1).sum(1), own.float())
+        assert 0.6 < float(own.float().mean()) < 0.9  # all of half of the lanes, half of the others
+        told.append(trainer.iterate()["loss/policy"])
+    assert told[-1] < 0.7 * told[0]
+    for teachers, teacher in ((["patient"], None), (["patient", "simple"], "knocker")):
+        with pytest.raises(ValueError, match="must be one for each of opponents="):
+            config(opponents=["simple"], opponent_teachers=teachers, teacher=teacher)
+
+
+def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
+    first = Trainer(config(seed=5))
+    header = {"rules": [preset("classic").to_dict()], "episodes": ["hand"], "decisions": 0}
+    path = tmp_path / "start.safetensors"
+    for scale, same in ((20.0, True), (5.0, False)):  # the second critic counts in other units
+        save_policy(path, first.actor, SMALL, header, (first.critic, SMALL, scale))
+        second = Trainer(config(start=str(path)))
+        weights = torch.nn.utils.parameters_to_vector
+        for network in ("actor", "magnet"):
+            found = weights(getattr(second, network).parameters())
+            assert torch.equal(found, weights(first.actor.parameters()))
+        critics = [weights(each.critic.parameters()) for each in (first, second)]
+        assert torch.equal(*critics) == same
+    for start, fault in (
+        ("simple", "start=simple: must be a trained policy"),
+        ("best", "start=best: its network must be of the size"),
+        ("no.safetensors", "there is no such policy file"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            Trainer(config(start=start))
 
 
 def test_the_magnet_follows_slowly() -> None:
