@@ -117,8 +117,8 @@ class Run:
         self.rank = rank
         self.commands = [command]
         self.folder = Path("runs") / config.name
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.trainer = Trainer(config, rank)
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.seconds_before = 0.0
         self.start = time.monotonic()
         self.evaluated_at = 0

@@ -288,6 +288,8 @@ def test_every_config_is_valid(path: Path) -> None:
         (["--actor.widht", "5"], "widht"),
         (["--resume"], "there is no snapshot in runs/run"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),
+        (["--start", "no.safetensors"], "no.safetensors: there is no such policy file"),
+        (["--opponents", "[nobody]"], "'nobody' is no agent"),
     ],
 )
 def test_train_refuses_by_name(args: list[str], message: str, tmp_path: Path) -> None:
