@@ -1,8 +1,10 @@
 """Games won against the panel over the hours of a training run, as a picture and a table.
 
     python benchmarks/curves.py runs/ppo --svg docs/strength.svg
+    python benchmarks/curves.py runs/ppo +0.5 runs/ensemble
 
-Reads the run's TensorBoard log. Hours are those in which the run was going on, evaluations
+Reads the run's TensorBoard log; of several, one after another, with hours between them that were
+spent elsewhere. Hours are those in which the run was going on, evaluations
 included: pauses between one event and the next that are longer than ``--pause`` count as none.
 """
 
@@ -51,6 +53,25 @@ def read(folder: Path, pause: float) -> dict[str, Curve]:
         values = [[event.value for event in column] for column in columns]
         curves[opponent] = np.array([at, [event.step for event in columns[0]], *values]).T
     return curves
+
+
+def read_all(parts: list[str], pause: float) -> dict[str, Curve]:
+    """The curves of runs in a row: hours and decisions go on from one to the next.
+
+    ``parts``: folders, and numbers with a plus: hours between. Raises ValueError.
+    """
+    found: list[dict[str, Curve]] = []
+    ahead = np.zeros(5)
+    for part in parts:
+        if part.startswith("+"):
+            ahead[0] += float(part)
+            continue
+        curves = read(Path(part), pause)
+        found.append({name: curve + ahead for name, curve in curves.items()})
+        ahead[:2] = found[-1][PANEL[0]][-1, :2]
+    if not found:
+        raise ValueError("there is no run among the arguments")
+    return {name: np.concatenate([each[name] for each in found]) for name in PANEL}
 
 
 def table(curves: dict[str, Curve]) -> str:
@@ -107,12 +128,12 @@ def _y(share: float) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("run", type=Path, help="folder of the run")
+    parser.add_argument("runs", nargs="+", help="folders of runs, +HOURS between them")
     parser.add_argument("--svg", type=Path, help="draw the picture here")
     parser.add_argument("--pause", type=float, default=300, help="seconds (default 300)")
     options = parser.parse_args()
     try:
-        curves = read(options.run, options.pause)
+        curves = read_all(options.runs, options.pause)
     except ValueError as error:
         parser.error(str(error))
     if options.svg:

@@ -34,6 +34,9 @@ def test_hours_are_those_in_which_the_run_went_on(tmp_path: Path) -> None:
         want = [[300 / 3600, 3, 0.6, 0.55, 0.65], [500 / 3600, 6, 0.6, 0.55, 0.65]]
         np.testing.assert_allclose(found[opponent], want, rtol=1e-6)
     assert "| 0.08 | 0.0 M | 60 % ±5 |" in curves.table(found)
+    twice = curves.read_all([str(tmp_path), "+1", str(tmp_path)], pause=300)[PANEL[1]]
+    np.testing.assert_allclose(twice[2:, :2] - twice[:2, :2], [[500 / 3600 + 1, 6]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(twice[2:, 2:], twice[:2, 2:])
     picture = curves.svg(found)
     assert picture.count("<polyline") == picture.count("<polygon") == len(PANEL)
 
@@ -41,8 +44,13 @@ def test_hours_are_those_in_which_the_run_went_on(tmp_path: Path) -> None:
 def test_a_folder_without_a_run_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["curves.py", str(tmp_path)])
-    with pytest.raises(SystemExit) as ended:
-        curves.main()
-    assert ended.value.code == 2
-    assert "no training run" in capsys.readouterr().err
+    for arguments, fault in (
+        ([str(tmp_path)], "no training run"),
+        (["+1"], "there is no run"),
+        (["+x"], "could not convert"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["curves.py", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            curves.main()
+        assert ended.value.code == 2
+        assert fault in capsys.readouterr().err
