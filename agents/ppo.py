@@ -84,7 +84,6 @@ class Trainer:
             self.weights, lr=config.learning_rate, eps=1e-5, fused=True
         )
         self.teacher = agents.load(config.teacher, self.rules[0]) if config.teacher else None
-        self.opponent_teachers = [agents.load(n, self.rules[0]) for n in config.opponent_teachers]
         self.lanes: SelfPlay | Workers
         self._begin_lanes()
         self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
@@ -237,8 +236,6 @@ class Trainer:
                 if self.played_out:
                     assert isinstance(self.lanes, SelfPlay)
                     self.lanes.try_actions(self._likely(log_probs))
-                elif self.taught and self.opponent_teachers:
-                    rollout.told[t] = torch.from_numpy(self._lessons())
                 paid, over = self.lanes.step(
                     actions_chosen, config.reward_scale, config.chance_scale, counts
                 )
@@ -250,15 +247,9 @@ class Trainer:
             start = time.perf_counter()
             scales = config.reward_scale, config.chance_scale
             tried = self.lanes.advantages(self._player_out(), *scales)
-            rollout.told[:] = torch.from_numpy(tried)
+            rollout.tried[:] = torch.from_numpy(tried)
             self.seconds["engine"] += time.perf_counter() - start
         return rollout, counts
-
-    def _lessons(self) -> NDArray[np.float32]:
-        """What teachers think of the actions on each lane, [B, 108]."""
-        assert isinstance(self.lanes, SelfPlay)
-        assert self.teacher is not None
-        return self.lanes.lessons([self.teacher, *self.opponent_teachers])
 
     def _player_out(self) -> agents.Agent:
         """Who plays hands out for the policy now."""
@@ -270,7 +261,7 @@ class Trainer:
         """The actions to play, and whether they are the policy's own: int64 [B], bool [B]."""
         own = self._sample(log_probs)
         if isinstance(self.lanes, SelfPlay) and (self.taught or self.config.opponents):
-            teacher = self.teacher if self.taught and not self.opponent_teachers else None
+            teacher = self.teacher if self.taught else None
             asked = self.lanes.answers() if teacher is None else self.lanes.ask(teacher)
             others = torch.from_numpy(asked).to(self.device)
             free = others == engine.NO_ACTION
@@ -298,8 +289,8 @@ class Trainer:
         mean, deviation = self._moments(gains)
         normal = ((gains - mean) / (deviation + 1e-8)).flatten()
         batch = rollout.decisions() | {"gains": normal, "returns": returns}
-        if self.played_out or (self.taught and self.opponent_teachers):
-            batch = self._told(batch, rollout)
+        if self.played_out:
+            batch = self._tried(batch, rollout)
         batch["magnet"] = self._magnet_log_probs(batch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate
@@ -321,16 +312,16 @@ class Trainer:
             "schedule/learning_rate": self.learning_rate,
         }
 
-    def _told(self, batch: dict[str, Tensor], rollout: Rollout) -> dict[str, Tensor]:
-        """The decisions of whose actions something was told: as many in each rank."""
-        told = rollout.told.flatten(0, 1)
-        rows = told.any(dim=1).nonzero().squeeze(1)
+    def _tried(self, batch: dict[str, Tensor], rollout: Rollout) -> dict[str, Tensor]:
+        """The decisions of which several actions were tried: as many in each rank."""
+        tried = rollout.tried.flatten(0, 1)
+        rows = tried.any(dim=1).nonzero().squeeze(1)
         fewest = torch.tensor([-len(rows)])
         if self.config.ranks > 1:
             ranks.greatest(fewest)
         # Spread over time and lanes.
         rows = rows[self._order(len(rows))[: -int(fewest)]]
-        return take(batch | {"told": told}, rows)
+        return take(batch | {"tried": tried}, rows)
 
     def _order(self, count: int) -> Tensor:
         """In which the decisions of a rollout are learnt from, once each."""
@@ -386,12 +377,10 @@ class Trainer:
         own = batch["own"].float()
         own = own / own.mean().clamp(min=1e-6)
         policy = -(own * torch.minimum(ratio * gains, clipped * gains)).mean()
-        if self.taught and "told" in batch:
-            policy = -(log_probs * batch["told"]).sum(1).mean()
-        elif self.taught:
+        if self.taught:
             policy = -log_probs.gather(1, chosen).mean()
-        elif "told" in batch:
-            policy = -(log_probs.clamp(min=-80).exp() * batch["told"]).sum(1).mean()
+        elif "tried" in batch:
+            policy = -(log_probs.clamp(min=-80).exp() * batch["tried"]).sum(1).mean()
         probs, to_magnet, to_old, pull = self._pulls(log_probs.detach(), batch)
         # Of no value, and with the gradient of what pulls: see there.
         pulled = (own * (pull * log_probs).sum(1)).mean()

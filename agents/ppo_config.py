@@ -61,10 +61,6 @@ class PPOConfig:
     """An agent that plays both seats at first; the policy learns to choose as he does."""
     teacher_decisions: int = 3_000_000
     """How long, if there is a teacher. Temperature and learning rate run over what follows."""
-    opponent_teachers: list[str] = field(default_factory=list)
-    """For each of the opponents, in their order, who teaches on his lanes. Opponents sit there from
-    the start then; the policy plays against them itself and learns how likely the teacher makes
-    each action, without being told who sits there. ``teacher`` teaches where it plays itself."""
     playout_decisions: int = 0
     """After the teacher's lessons, if there are any, so many decisions are learnt from by playing
     out the likeliest actions of each position; what follows is PPO."""
@@ -164,13 +160,6 @@ class PPOConfig:
             )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")
-        if self.opponent_teachers and (
-            not self.teacher or len(self.opponent_teachers) != len(self.opponents)
-        ):
-            raise ValueError(
-                f"opponent_teachers={self.opponent_teachers}: must be one for each of "
-                f"opponents={self.opponents}, and there must be a teacher"
-            )
         if self.playout_teacher_decisions and not self.teacher:
             raise ValueError(
                 f"playout_teacher_decisions={self.playout_teacher_decisions}: must be 0 without a "

@@ -34,9 +34,8 @@ class Rollout:
     """Seats, int64 [T + 1, B]."""
     rewards: Tensor
     """To the mover, float32 [T, B], when his action ended the hand: see ``agents.selfplay``."""
-    told: Tensor
-    """Of all actions, float32 [T, B, 108]: what those that were played out gain over their mean, or
-    how likely the opponent's teacher makes each; else 0."""
+    tried: Tensor
+    """What actions that were played out gain over their mean, float32 [T, B, 108]; else 0."""
     dones: Tensor
     """Whether the action ended the hand, bool [T, B]."""
 
@@ -64,7 +63,7 @@ class Rollout:
             values=new(steps + 1, lanes),
             movers=new(steps + 1, lanes, dtype=torch.int64),
             rewards=new(steps, lanes),
-            told=torch.zeros((steps, lanes, actions.NUM_ACTIONS), device=device),
+            tried=torch.zeros((steps, lanes, actions.NUM_ACTIONS), device=device),
             dones=new(steps, lanes, dtype=torch.bool),
         )
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents import Agent, playouts, probabilities, prospects
+from agents import Agent, playouts, prospects
 from agents.chances import winning_chances
 from ginenv import actions, cards, engine, match, play, scoring
 from ginenv.actions import Legal
@@ -145,17 +145,6 @@ class _Group:
         hands = play.hands_on_move(self.play, lanes)
         view = play.view(self.play, hands, lanes)
         return agent.act(view, engine.legal(hands), self.generator)
-
-    def lesson(self, teacher: Agent) -> NDArray[np.float32]:
-        """How likely a teacher makes each action where the opponent is not on move, else 0."""
-        game = self.play
-        told = np.zeros((len(game), actions.NUM_ACTIONS), np.float32)
-        lanes = np.arange(len(game))
-        if self.opponent is not None:
-            lanes = (game.hands.mover != lanes % 2).nonzero()[0]
-        hands = play.hands_on_move(game, lanes)
-        told[lanes] = probabilities(teacher, play.view(game, hands, lanes), engine.legal(hands))
-        return told
 
     def try_actions(self, likely: NDArray[np.float32]) -> None:
         """Note what is likely now, [B, 108], to be played out by :meth:`advantages`."""
@@ -339,14 +328,6 @@ class SelfPlay:
     def ask(self, agent: Agent) -> NDArray[np.intp]:
         """What an agent would do on each lane, [B]."""
         return np.concatenate([group.ask(agent) for group in self.groups])
-
-    def lessons(self, teachers: Sequence[Agent]) -> NDArray[np.float32]:
-        """What teachers think of the policy's actions, [B, 108]; 0 where it is not on move.
-
-        The first of them where the policy plays itself, then one for each of the opponents.
-        """
-        pairs = zip(self.groups, cycle(teachers), strict=False)
-        return np.concatenate([group.lesson(teacher) for group, teacher in pairs])
 
     def try_actions(self, likely: NDArray[np.float32]) -> None:
         """Note what is likely on each lane now, [B, 108]: see :mod:`agents.playouts`."""

@@ -394,27 +394,6 @@ def test_after_the_lessons_schedules_run_over_the_rest() -> None:
         config(playout_teacher_decisions=5)
 
 
-def test_opponents_teachers_are_told_apart_by_nothing_but_how_opponents_play() -> None:
-    """Both lanes' teachers are learnt from, as far as the policy sees who sits there."""
-    trainer = Trainer(
-        config(
-            decisions=8_192, teacher="knocker", teacher_decisions=8_192, teacher_rate=0.01,
-            opponents=["simple"], opponent_teachers=["patient"], opponent_share=0.5,
-        )
-    )  # fmt: skip
-    told = []
-    while not trainer.done:
-        rollout, _ = trainer.collect()
-        own = rollout.own.flatten()
-        assert torch.equal(rollout.told.flatten(0, 1).sum(1), own.float())
-        assert 0.6 < float(own.float().mean()) < 0.9  # all of half of the lanes, half of the others
-        told.append(trainer.iterate()["loss/policy"])
-    assert told[-1] < 0.7 * told[0]
-    for teachers, teacher in ((["patient"], None), (["patient", "simple"], "knocker")):
-        with pytest.raises(ValueError, match="must be one for each of opponents="):
-            config(opponents=["simple"], opponent_teachers=teachers, teacher=teacher)
-
-
 def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
     first = Trainer(config(seed=5))
     header = {"rules": [preset("classic").to_dict()], "episodes": ["hand"], "decisions": 0}

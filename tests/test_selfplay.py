@@ -123,25 +123,3 @@ def test_a_teacher_is_asked_on_every_lane() -> None:
         chosen, look = lanes.ask(agent), lanes.look()
         assert look.masks[np.arange(32), chosen].all()
         lanes.step(chosen, 20, 0.2, HandCounts())
-
-
-def test_lessons_are_what_each_lanes_teacher_thinks_where_the_policy_moves() -> None:
-    rules, names = [CLASSIC, preset("straight")], ["simple", "expert"]
-    others = [agents.load(name, CLASSIC) for name in names]
-    lanes = SelfPlay(rules, ["hand", "game"], 96, np.random.default_rng(6), others, 0.5)
-    teachers = [agents.load(name, CLASSIC) for name in ("patient", "knocker", "adaptive")]
-    rng = np.random.default_rng(7)
-    for _ in range(30):
-        told, look = lanes.lessons(teachers), lanes.look()
-        chosen, free = lanes.answers(), []
-        for number, group in enumerate(lanes.groups):
-            own = group.ask(teachers[number % 3])  # none of them draws lots
-            place = np.arange(len(own))
-            met = np.full(len(own), group.opponent is not None)
-            free.append(np.where(met & (group.play.hands.mover == place % 2), -1, own))
-        expected = np.concatenate(free)
-        rows = (expected >= 0).nonzero()[0]
-        assert (told.argmax(axis=1) == expected)[rows].all()
-        np.testing.assert_array_equal(told.sum(axis=1), expected >= 0)
-        drawn = np.where(look.masks > 0, rng.random(look.masks.shape), -1).argmax(axis=1)
-        lanes.step(np.where(chosen == engine.NO_ACTION, drawn, chosen), 20, 0.2, HandCounts())
