@@ -110,12 +110,16 @@ class Run:
         # torch takes seconds to import, and faults in the settings should show at once.
         from torch.utils.tensorboard import SummaryWriter
 
+        from agents import POLICIES
+        from agents.policy import read_header
         from agents.ppo import Trainer
         from agents.strength import Strength
 
         self.config = config
         self.rank = rank
         self.commands = [command]
+        self.before = {"decisions": 0, "seconds": 0}
+        """What the policy that the run begins with has had."""
         self.folder = Path("runs") / config.name
         self.trainer = Trainer(config, rank)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -124,6 +128,10 @@ class Run:
         self.evaluated_at = 0
         if resume:
             self._restore()
+        elif config.start is not None:
+            header = read_header(POLICIES.get(config.start, Path(config.start)))
+            self.commands = [*header.get("commands", []), command]
+            self.before = {name: header.get(name, 0) for name in self.before}
         if rank:  # what is written and measured is the first one's business
             return
         for left in self.folder.glob(".*.part"):  # by a run that was killed as it wrote
@@ -231,9 +239,9 @@ class Run:
         header = {
             "rules": [rules.to_dict() for rules in self.trainer.rules],
             "episodes": self.config.episodes,
-            "decisions": self.trainer.decisions,
+            "decisions": self.before["decisions"] + self.trainer.decisions,
             "commands": self.commands,
-            "seconds": round(self.seconds),
+            "seconds": self.before["seconds"] + round(self.seconds),
         }
         path = self.folder / "policy.safetensors"
         config, critic = self.config, None
@@ -245,6 +253,7 @@ class Run:
             "seconds": self.seconds,
             "evaluated_at": self.evaluated_at,
             "commands": self.commands,
+            "before": self.before,
         }
         with whole_file(self.folder / "state.pt") as file:
             torch.save(state, file)
@@ -269,6 +278,7 @@ class Run:
                 self.seconds_before = state["seconds"]
                 self.evaluated_at = state["evaluated_at"]
                 self.commands = [*state["commands"], *self.commands]
+                self.before = state.get("before", self.before)
         except _DAMAGE as error:
             reason = " ".join(str(error).split())[:200]
             raise ValueError(f"{self.folder}: damaged snapshot ({reason})") from None

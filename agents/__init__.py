@@ -76,7 +76,7 @@ AGENTS: dict[str, Callable[[], Agent]] = {
     "expert_k5": expert_k5,
     "adaptive": Adaptive,
 }
-POLICIES = {"best": Path(__file__).with_name("best.safetensors")}
+POLICIES = {name: Path(__file__).with_name(f"{name}.safetensors") for name in ("best", "mixed")}
 """Trained policies that come with the package."""
 PEERS = ("openspiel", "rlcard")
 """Players of other packages, for those who have these installed."""

@@ -1,4 +1,4 @@
-"""The policy that comes with the package: its file, its header, and that it plays."""
+"""The policies that come with the package: their files, their headers, and that they play."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ from agents import arena
 from agents.policy import read_header
 from ginenv.rules import preset
 
-CLASSIC = preset("classic")
+MIXED = ("classic", "cardcouch", "oklahoma", "straight", "big_gin")
 
 
-def test_the_file_is_small_and_says_what_it_is() -> None:
-    path = agents.POLICIES["best"]
+@pytest.mark.parametrize(("name", "rules"), [("best", ("classic",)), ("mixed", MIXED)])
+def test_the_file_is_small_and_says_what_it_is(name: str, rules: tuple[str, ...]) -> None:
+    path = agents.POLICIES[name]
     assert path.stat().st_size < 5_000_000
     header = read_header(path)
-    assert header["rules"] == [CLASSIC.to_dict()]
+    assert header["rules"] == [preset(each).to_dict() for each in rules]
     assert header["decisions"] > 1_000_000
     assert all(command.startswith("python train.py") for command in header["commands"])
 
 
-def test_it_wins_from_simple() -> None:
+@pytest.mark.filterwarnings("error")  # as it gives for rules that it was not trained on
+@pytest.mark.parametrize(
+    ("name", "rules"), [("best", "classic"), *(("mixed", each) for each in MIXED)]
+)
+def test_it_wins_from_simple(name: str, rules: str) -> None:
     """Its games are measured in docs/RESULTS.md; here 300 hands."""
-    players = agents.load("best", CLASSIC), agents.load("simple", CLASSIC)
-    figures = arena.compare(CLASSIC, ("best", "simple"), players, 150, seed=1)
+    played = preset(rules)
+    players = agents.load(name, played), agents.load("simple", played)
+    figures = arena.compare(played, (name, "simple"), players, 150, seed=1)
     assert figures["points_per_hand"]["mean"] > 0
     assert figures["illegal"] == {"a": 0, "b": 0}

@@ -16,6 +16,7 @@ import pytest
 import torch
 import yaml
 
+from agents.policy import read_header
 from ginenv import replay
 
 ROOT = Path(__file__).parent.parent
@@ -325,6 +326,20 @@ def test_a_resumed_run_keeps_its_settings_and_its_curves_have_no_gap(tmp_path: P
     assert [event.step for event in events.Scalars("strength/points_v_simple")] == [8192, 16384]
     saved = torch.load(tmp_path / "runs/r/state.pt", weights_only=True)
     assert len(saved["commands"]) == 2
+
+
+def test_a_policy_tells_of_the_one_that_it_began_with(trained: Path, tmp_path: Path) -> None:
+    first = trained / "runs/smoke/policy.safetensors"
+    config = ROOT / "configs" / "smoke.yaml"
+    begin = ("train.py", "--config", config, "--start", first, "--name", "r")
+    for more in (("--decisions", 4096), ("--decisions", 8192, "--resume")):
+        done = run(*begin, *more, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    before, after = (read_header(path) for path in (first, tmp_path / "runs/r/policy.safetensors"))
+    assert after["decisions"] == before["decisions"] + 8192
+    assert after["commands"][:1] == before["commands"]
+    assert len(after["commands"]) == 3
+    assert after["seconds"] > before["seconds"]
 
 
 def test_a_damaged_snapshot_is_one_clear_error(tmp_path: Path) -> None:
