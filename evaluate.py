@@ -241,7 +241,8 @@ def _tell_exploitability(options: Namespace, rules: Rules, command: str) -> int:
 
 def _one_thread(names: list[str]) -> None:
     """On a busy machine two threads of torch's can be far slower than one."""
-    if any(n.endswith(".safetensors") and not n.startswith("cmd") for n in names):
+    files = [name for name in names if name.endswith(".safetensors")]
+    if any(not name.startswith("cmd") for name in files) or agents.POLICIES.keys() & set(names):
         import torch
 
         torch.set_num_threads(1)

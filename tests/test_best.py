@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("torch")
+import torch
 
 import agents
+import evaluate
 from agents import arena
 from agents.policy import read_header
 from ginenv.rules import preset
@@ -35,3 +35,16 @@ def test_it_wins_from_simple(name: str, rules: str) -> None:
     figures = arena.compare(played, (name, "simple"), players, 150, seed=1)
     assert figures["points_per_hand"]["mean"] > 0
     assert figures["illegal"] == {"a": 0, "b": 0}
+
+
+@pytest.mark.parametrize("names", [["simple", "best"], ["mixed"], ["runs/x/policy.safetensors"]])
+def test_policies_are_evaluated_on_one_thread(names: list[str]) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        evaluate._one_thread(["simple", "cmd:play policy.safetensors"])
+        assert torch.get_num_threads() == 2
+        evaluate._one_thread(names)
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
