@@ -15,7 +15,7 @@ import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 SMOKE = ("--config", str(ROOT / "configs" / "smoke.yaml"), "--name", "r")
-OFTEN = ("--snapshot_seconds", "1e-6", "--evaluate_deals", "2", "--evaluate_every", "20480")
+OFTEN = ("--snapshot_seconds", "1e-6", "--evaluate_deals", "2", "--evaluate_every", "32768")
 """A snapshot after each iteration of 4,096 decisions; few evaluations, which take longest."""
 HANDS = ("--episodes", "[hand]")
 """Evaluated by hands too, which takes a moment; games of a first policy are long."""
@@ -94,26 +94,26 @@ def folders(parent: Path) -> tuple[Path, Path]:
 def test_a_run_killed_twice_ends_as_one_never_killed(tmp_path: Path) -> None:
     """Weights, optimiser, magnet, generators, lanes, chances and the curves' points alike."""
     whole, killed = folders(tmp_path)
-    to = ("--decisions", 40_960, *OFTEN)
+    to = ("--decisions", 32_768, *OFTEN)
     finish(start(whole, *to))
     for resume, decisions in (((), 4_096), (("--resume",), 12_288)):
         process = start(killed, *to, *resume)
         await_decisions(killed, process, decisions)
         process.kill()
         finish(process, -signal.SIGKILL)
-        assert state(killed)["trainer"]["decisions"] < 40_960
+        assert state(killed)["trainer"]["decisions"] < 32_768
     finish(start(killed, *to, "--resume"))
     assert_same(state(whole), state(killed))
     expected, found = curves(whole), curves(killed)
     assert expected == found
     steps = [step for step, _ in found["loss/value"]]
-    assert steps == list(range(4_096, 40_961, 4_096))
+    assert steps == list(range(4_096, 32_769, 4_096))
     assert sorted(path.name for path in (killed / "runs/r").iterdir() if ".part" in path.name) == []
 
 
 def test_a_run_killed_before_its_first_snapshot_begins_anew(tmp_path: Path) -> None:
     whole, killed = folders(tmp_path)
-    to = ("--decisions", 12_288, "--evaluate_every", 4_096, "--evaluate_deals", 2, *HANDS)
+    to = ("--decisions", 8_192, "--evaluate_every", 4_096, *HANDS)
     process = start(killed, *to)
     assert process.stdout is not None
     assert "4,096 decisions" in process.stdout.readline()
@@ -128,7 +128,7 @@ def test_a_run_killed_before_its_first_snapshot_begins_anew(tmp_path: Path) -> N
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_saves_first(number: signal.Signals, tmp_path: Path) -> None:
     """Also when it comes again, as a terminal and a launcher may both send it."""
-    process = start(tmp_path, "--decisions", 100_000_000, "--evaluate_deals", 2, *HANDS)
+    process = start(tmp_path, "--decisions", 100_000_000, "--evaluate_every", 8_192, *HANDS)
     assert process.stdout is not None
     assert "8,192 decisions" in process.stdout.readline()
     assert not (tmp_path / "runs/r/state.pt").exists()  # snapshots come every two minutes

@@ -314,7 +314,8 @@ def test_a_resumed_run_keeps_its_settings_and_its_curves_have_no_gap(tmp_path: P
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     config = ROOT / "configs" / "smoke.yaml"
-    run("train.py", "--config", config, "--name", "r", "--decisions", 8192, cwd=tmp_path)
+    hands = ("--name", "r", "--episodes", "[hand]")
+    run("train.py", "--config", config, *hands, "--decisions", 8192, cwd=tmp_path)
     time.sleep(1)  # event files are named by the second
     done = run("train.py", "--name", "r", "--resume", "--decisions", 16384, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -357,7 +358,7 @@ def test_a_damaged_snapshot_is_one_clear_error(tmp_path: Path) -> None:
 def test_sigterm_saves_and_the_run_goes_on(tmp_path: Path) -> None:
     command = [
         sys.executable, str(ROOT / "train.py"), "--config", str(ROOT / "configs" / "smoke.yaml"),
-        "--decisions", "100_000_000",
+        "--decisions", "100_000_000", "--evaluate_every", "4096", "--episodes", "[hand]",
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
