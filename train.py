@@ -26,7 +26,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -110,7 +110,7 @@ class Run:
         # torch takes seconds to import, and faults in the settings should show at once.
         from torch.utils.tensorboard import SummaryWriter
 
-        from agents import POLICIES
+        from agents import policy_file
         from agents.policy import read_header
         from agents.ppo import Trainer
         from agents.strength import Strength
@@ -121,7 +121,8 @@ class Run:
         self.before = {"decisions": 0, "seconds": 0}
         """What the policy that the run begins with has had."""
         self.folder = Path("runs") / config.name
-        self.trainer = Trainer(config, rank)
+        # A run that goes on has its own weights: those it began with may be gone.
+        self.trainer = Trainer(replace(config, start=None) if resume else config, rank)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.seconds_before = 0.0
         self.start = time.monotonic()
@@ -129,7 +130,7 @@ class Run:
         if resume:
             self._restore()
         elif config.start is not None:
-            header = read_header(POLICIES.get(config.start, Path(config.start)))
+            header = read_header(policy_file(config.start))
             self.commands = [*header.get("commands", []), command]
             self.before = {name: header.get(name, 0) for name in self.before}
         if rank:  # what is written and measured is the first one's business

@@ -86,6 +86,11 @@ class UnknownAgentError(ValueError):
     """A name that is no agent's, or a policy file that is not there."""
 
 
+def policy_file(name: str) -> Path:
+    """Where a trained policy is: one of POLICIES, or the file of that name."""
+    return POLICIES.get(name, Path(name))
+
+
 def load(name: str, rules: Rules) -> Agent:
     """The agent of that name, for these rules.
 
@@ -103,7 +108,7 @@ def load(name: str, rules: Rules) -> Agent:
 
         return program.load(name, rules)
     if name in POLICIES or name.endswith(".safetensors"):
-        path = POLICIES.get(name, Path(name))
+        path = policy_file(name)
         if not path.is_file():
             raise UnknownAgentError(f"{name}: there is no such policy file")
         from agents.policy import Policy  # torch is an extra, and slow to import

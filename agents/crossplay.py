@@ -65,7 +65,7 @@ def fingerprint(name: str) -> str | None:
     What a name stands for must not change unseen.
     """
     program = name.startswith(("cmd:", "cmd@"))
-    words = shlex.split(name.partition(":")[2]) if program else [agents.POLICIES.get(name, name)]
+    words = shlex.split(name.partition(":")[2]) if program else [agents.policy_file(name)]
     files = [Path(word) for word in words if Path(word).is_file()]
     if name in agents.AGENTS or not files:
         return None

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import copy
 import time
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,10 +97,12 @@ class Trainer:
             raise ValueError(
                 f"start={name}: its network must be of the size actor={self.config.actor}"
             ) from None
-        found = load_critic(agents.POLICIES.get(name, Path(name)))
-        if found is not None and found[1] == self.config.reward_scale:
-            with suppress(RuntimeError):  # of another size
-                self.critic.load_state_dict(found[0].state_dict())
+        found = load_critic(agents.policy_file(name))
+        if found is None or found[1] != self.config.reward_scale:
+            return
+        theirs, ours = found[0].state_dict(), self.critic.state_dict()
+        if {n: x.shape for n, x in theirs.items()} == {n: x.shape for n, x in ours.items()}:
+            self.critic.load_state_dict(theirs)
 
     def _seeds(self, rank: int) -> np.random.SeedSequence:
         # A domain of its own: evaluations with the same seed must not be played on decks that

@@ -398,7 +398,7 @@ def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
     first = Trainer(config(seed=5))
     header = {"rules": [preset("classic").to_dict()], "episodes": ["hand"], "decisions": 0}
     path = tmp_path / "start.safetensors"
-    for scale, same in ((20.0, True), (5.0, False)):  # the second critic counts in other units
+    for scale, same in ((5.0, False), (20.0, True)):  # the first critic counts in other units
         save_policy(path, first.actor, SMALL, header, (first.critic, SMALL, scale))
         second = Trainer(config(start=str(path)))
         weights = torch.nn.utils.parameters_to_vector
@@ -407,6 +407,13 @@ def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
             assert torch.equal(found, weights(first.actor.parameters()))
         critics = [weights(each.critic.parameters()) for each in (first, second)]
         assert torch.equal(*critics) == same
+    # A critic of another size is left alone, whole.
+    large = NetworkConfig(width=24, layers=2)
+    other, plain = (
+        Trainer(config(critic=large, start=start)).critic.state_dict()
+        for start in (str(path), None)
+    )
+    assert all(torch.equal(other[name], plain[name]) for name in plain)
     for start, fault in (
         ("simple", "start=simple: must be a trained policy"),
         ("best", "start=best: its network must be of the size"),

@@ -330,13 +330,17 @@ def test_a_resumed_run_keeps_its_settings_and_its_curves_have_no_gap(tmp_path: P
 
 
 def test_a_policy_tells_of_the_one_that_it_began_with(trained: Path, tmp_path: Path) -> None:
-    first = trained / "runs/smoke/policy.safetensors"
+    """Also when the run goes on, and the file that it began with is gone."""
+    first = tmp_path / "first.safetensors"
+    first.write_bytes((trained / "runs/smoke/policy.safetensors").read_bytes())
+    before = read_header(first)
     config = ROOT / "configs" / "smoke.yaml"
     begin = ("train.py", "--config", config, "--start", first, "--name", "r")
     for more in (("--decisions", 4096), ("--decisions", 8192, "--resume")):
         done = run(*begin, *more, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    before, after = (read_header(path) for path in (first, tmp_path / "runs/r/policy.safetensors"))
+        first.unlink(missing_ok=True)
+    after = read_header(tmp_path / "runs/r/policy.safetensors")
     assert after["decisions"] == before["decisions"] + 8192
     assert after["commands"][:1] == before["commands"]
     assert len(after["commands"]) == 3
