@@ -213,8 +213,7 @@ class Run:
 
     def evaluate(self) -> None:
         """Measure the magnet against the panel and write what comes."""
-        from agents.policy import Policy
-        from agents.watch import Judge
+        from agents.policy import Judge, Policy
 
         trainer, step = self.trainer, self.trainer.decisions
         self.evaluated_at = step

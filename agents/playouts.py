@@ -3,14 +3,18 @@
 A sampled hand tells of the one action that was chosen, and most of what it tells is the luck of the
 draw. So each likely action of a position is tried: the same hands, the same stock, and the policy
 plays on after it. The difference between the ends is what the actions differ by; its mean over the
-hands that a player can't see is what he can go by. This is the step of policy improvement by
-rollouts (Tesauro and Galperin 1996), from which the policy learns, over and over.
+hands that a player can't see is what he can go by. Most of it is still luck, of cards drawn long
+after; so after some decisions a critic may say what the hand is worth, instead of its end. This is
+the step of policy improvement by rollouts (Tesauro and Galperin 1996), from which the policy
+learns, over and over.
 
 The hidden cards are those that were dealt; like the critic's they are used in training only.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +24,10 @@ from agents import Agent
 from ginenv import engine, observation
 from ginenv.engine import State
 from ginenv.match import Match
+from ginenv.observation import View
 
-RARE = 0.01
-"""Actions less likely are not tried."""
+RARE = 0.02
+"""Actions less likely are not tried: what is learnt of them goes by how likely they are."""
 MOST = 3
 """Actions tried in a position, the likeliest."""
 
@@ -66,37 +71,65 @@ class Tries:
         return table
 
 
-def play_out(
-    tries: list[Tries], in_games: bool, agents: tuple[Agent, Agent], generator: np.random.Generator
-) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Winner's seat (negative: nobody) and points of each hand in which an action is tried.
+Judge = Callable[[View, NDArray[np.uint64]], NDArray[np.floating]]
+"""What hands are worth to the players on move, in units of reward: views and other hands, [B]."""
 
-    Heads up. The first of ``agents`` plays on for who was on move, the second for the other;
-    ``in_games``: they are shown the score.
+
+@dataclass(frozen=True)
+class Continuation:
+    """How hands go on after the action tried."""
+
+    agent: Agent
+    """Who plays on for the policy."""
+    depth: int = 0
+    """Decisions after which ``judge`` is asked; 0: hands are played to their end."""
+    judge: Judge | None = None
+
+
+def play_out(
+    tries: list[Tries],
+    in_games: bool,
+    then: Continuation,
+    other: Agent,
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.float32]]:
+    """Winner's seat (negative: nobody) and points of each hand in which an action is tried, and
+    what those not played to their end are worth to who was on move (0 of the others).
+
+    Heads up. ``other`` plays on for who was not on move; ``in_games``: they are shown the score.
     """
     hands = State.join([each.hands for each in tries])
     sheets = Match.join([each.sheets for each in tries])
     first = hands.mover.copy()
     winner = np.full(len(first), -1, np.int8)
     points = np.zeros(len(first), np.int64)
-    engine.step(hands, np.concatenate([each.actions for each in tries]))
+    judged = np.zeros(len(first), np.float32)
     left = np.arange(len(first))
-    while len(left):
-        over = hands.over
-        if over.any():
-            ended, going_on = over.nonzero()[0], (~over).nonzero()[0]
+
+    def see(some: State, rows: NDArray[np.intp]) -> View:
+        sides = np.stack([some.mover, 1 - some.mover])
+        score = observation.standing(sheets.take(rows), sides, games_to_win=1)
+        return observation.view(some, game=score if in_games else None)
+
+    engine.step(hands, np.concatenate([each.actions for each in tries]))
+    for decision in itertools.count():
+        if hands.over.any():
+            ended, going_on = hands.over.nonzero()[0], (~hands.over).nonzero()[0]
             winner[left[ended]], points[left[ended]] = hands.winner[ended], hands.points[ended]
             hands, left = hands.take(going_on), left[going_on]
-            continue
+        if not len(left) or (then.judge and decision == then.depth):
+            break
         chosen = np.empty(len(left), np.intp)
         turn = hands.mover == first[left]
-        for agent, some in zip(agents, (turn.nonzero()[0], (~turn).nonzero()[0]), strict=True):
+        both = (then.agent, turn.nonzero()[0]), (other, (~turn).nonzero()[0])
+        for agent, some in both:
             if len(some):
-                theirs, game = hands.take(some), None
-                if in_games:
-                    sides = np.stack([theirs.mover, 1 - theirs.mover])
-                    game = observation.standing(sheets.take(left[some]), sides, games_to_win=1)
-                view = observation.view(theirs, game=game)
+                theirs = hands.take(some)
+                view = see(theirs, left[some])
                 chosen[some] = agent.act(view, engine.legal(theirs), generator)
         engine.step(hands, chosen)
-    return winner, points
+    if len(left) and then.judge:
+        hidden = hands.hands[np.arange(len(left)), 1 - hands.mover]
+        worth = then.judge(see(hands, left), hidden)
+        judged[left] = np.where(hands.mover == first[left], worth, -worth)
+    return winner, points, judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
+from torch import Tensor
 
 from agents import prospects
 from agents.network import Actor, Critic, Deck, features, masked_log_probs
 from agents.ppo_config import NetworkConfig
-from ginenv import actions
+from ginenv import actions, cards
 from ginenv.actions import Legal
 from ginenv.files import whole_file
 from ginenv.observation import View
@@ -27,6 +28,8 @@ FORMAT = "ginenv-policy/1"
 _CRITIC = "critic."
 LEAST_PROBABILITY = 0.01
 """Rarer choices are dropped in play: they are what is left of exploring."""
+_ROWS = 1024
+"""Positions looked at together: of many more the network's numbers leave the processor's cache."""
 
 
 class PolicyFileError(ValueError):
@@ -129,15 +132,45 @@ class Policy:
         """How likely each action is, [B, 108], rare ones dropped."""
         masks = torch.from_numpy(actions.mask(legal))
         view = view if self.in_games else replace(view, game=None)
+        seen = torch.from_numpy(prospects.encode(view))
         with torch.no_grad():
-            seen = torch.from_numpy(prospects.encode(view))
-            logits, _ = self.actor(features(seen, deck=self.actor.deck))
-            # exp takes many times as long where nothing is left of the result; what is, is dropped.
-            log_probs = masked_log_probs(logits, masks).clamp(min=-80)
-            likely: NDArray[np.float32] = log_probs.exp().numpy()
+            parts = zip(seen.split(_ROWS), masks.split(_ROWS), strict=True)
+            likely = torch.cat([self._likely(*part) for part in parts]).numpy()
         keep = (likely >= LEAST_PROBABILITY) | (likely == likely.max(axis=1, keepdims=True))
         likely = np.where(keep, likely, np.float32(0))
         return likely / likely.sum(axis=1, keepdims=True)
+
+    def _likely(self, seen: Tensor, masks: Tensor) -> Tensor:
+        logits, _ = self.actor(features(seen, deck=self.actor.deck))
+        # exp takes many times as long where nothing is left of the result; what is, is dropped.
+        return masked_log_probs(logits, masks).clamp(min=-80).exp()
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a hand is worth, by a trained critic."""
+
+    critic: Critic
+    scale: float
+    """Points of one unit of the critic's."""
+
+    def points(self, view: View, hidden: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """What hands played singly are worth in points to the seats of ``view``, float32 [B].
+
+        ``hidden``: the other hands, card sets [B].
+        """
+        return self.worth(view, hidden) * np.float32(self.scale)
+
+    def worth(self, view: View, hidden: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """The same in the critic's units: of a game too, what it was taught to count there."""
+        device = next(self.critic.parameters()).device
+        seen = torch.from_numpy(prospects.encode(view)).to(device)
+        other = torch.from_numpy(cards.bits(hidden)).to(device)
+        with torch.no_grad():
+            parts = zip(seen.split(_ROWS), other.split(_ROWS), strict=True)
+            values = [self.critic(features(some, deck=self.critic.deck), h) for some, h in parts]
+            worth: NDArray[np.float32] = torch.cat(values).cpu().numpy()
+        return worth
 
 
 def load_critic(path: Path) -> tuple[Critic, float] | None:
@@ -158,7 +191,7 @@ def load_critic(path: Path) -> tuple[Critic, float] | None:
         raise _damaged(path, error) from None
 
 
-def _weights(path: Path, critic: bool) -> dict[str, torch.Tensor]:
+def _weights(path: Path, critic: bool) -> dict[str, Tensor]:
     """The tensors of the critic by their names in it, or those of the actor."""
     start = len(_CRITIC) if critic else 0
     with safe_open(path, framework="pt") as file:

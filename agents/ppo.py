@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as functional
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
@@ -27,7 +26,8 @@ import agents
 from agents import ranks
 from agents.device import find_device, find_dtype
 from agents.network import Actor, Critic, Deck, Features, features, masked_log_probs
-from agents.policy import Policy, load_critic
+from agents.playouts import Continuation
+from agents.policy import Judge, Policy, load_critic
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
 from agents.selfplay import HandCounts, SelfPlay
@@ -235,7 +235,7 @@ class Trainer:
                 rollout.log_probs[t], rollout.chosen[t] = log_probs, chosen
                 if self.played_out:
                     assert isinstance(self.lanes, SelfPlay)
-                    self.lanes.try_actions(self._likely(log_probs))
+                    self.lanes.try_actions(log_probs.clamp(min=-80).exp().cpu().numpy())
                 paid, over = self.lanes.step(
                     actions_chosen, config.reward_scale, config.chance_scale, counts
                 )
@@ -246,16 +246,17 @@ class Trainer:
             assert isinstance(self.lanes, SelfPlay)
             start = time.perf_counter()
             scales = config.reward_scale, config.chance_scale
-            tried = self.lanes.advantages(self._player_out(), *scales)
+            tried = self.lanes.advantages(self._continuation(), *scales)
             rollout.tried[:] = torch.from_numpy(tried)
             self.seconds["engine"] += time.perf_counter() - start
         return rollout, counts
 
-    def _player_out(self) -> agents.Agent:
-        """Who plays hands out for the policy now."""
-        if self.teacher is not None and self.config.played_out_by_teacher_at(self.decisions):
-            return self.teacher
-        return Policy(copy.deepcopy(self.actor).to("cpu"))
+    def _continuation(self) -> Continuation:
+        """How hands go on after an action tried now."""
+        judge = Judge(self.critic, self.config.reward_scale).worth
+        policy = Policy(copy.deepcopy(self.actor).to("cpu"))
+        depth = self.config.playout_depth
+        return Continuation(policy, depth, judge if depth else None)
 
     def _choose(self, log_probs: Tensor) -> tuple[Tensor, Tensor | bool]:
         """The actions to play, and whether they are the policy's own: int64 [B], bool [B]."""
@@ -267,11 +268,6 @@ class Trainer:
             free = others == engine.NO_ACTION
             return torch.where(free, own, others), free
         return own, True
-
-    def _likely(self, log_probs: Tensor) -> NDArray[np.float32]:
-        """How likely actions are to be tried: rare ones more than to be played, [B, 108]."""
-        softened: NDArray[np.float32] = (log_probs / 2).softmax(dim=1).cpu().numpy()
-        return softened
 
     def _sample(self, log_probs: Tensor) -> Tensor:
         """One action a row, by Gumbel noise (no action that is masked can win)."""

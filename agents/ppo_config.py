@@ -64,9 +64,9 @@ class PPOConfig:
     playout_decisions: int = 0
     """After the teacher's lessons, if there are any, so many decisions are learnt from by playing
     out the likeliest actions of each position; what follows is PPO."""
-    playout_teacher_decisions: int = 0
-    """In the first so many of these the teacher plays hands out in the policy's place: he is six
-    times as quick, and there is no more to learn than one step beyond him."""
+    playout_depth: int = 0
+    """Decisions after the action tried; then the critic is asked what the hand is worth: less luck
+    and fewer decisions to play. 0: hands are played to their end."""
     teacher_rate: float = 5e-3
     """Adam's rate while the teacher plays; falls linearly to 5 % of it."""
     epochs: int = 2
@@ -126,7 +126,7 @@ class PPOConfig:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be greater than 0")
         for name in (
-            *("seed", "teacher_decisions", "playout_decisions", "playout_teacher_decisions"),
+            *("seed", "teacher_decisions", "playout_decisions", "playout_depth"),
             *("temperature_start", "temperature_end", "old_weight", "value_weight"),
             *("guess_weight", "workers"),
         ):
@@ -160,11 +160,6 @@ class PPOConfig:
             )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")
-        if self.playout_teacher_decisions and not self.teacher:
-            raise ValueError(
-                f"playout_teacher_decisions={self.playout_teacher_decisions}: must be 0 without a "
-                "teacher"
-            )
         if self.workers and self.playout_decisions:
             raise ValueError(
                 f"workers={self.workers}: must be 0 where actions are played out, which is done "
@@ -201,10 +196,6 @@ class PPOConfig:
         """Whether actions are weighed by playing them out: after the lessons, before PPO."""
         start = self.teacher_decisions if self.teacher else 0
         return start <= decisions < start + self.playout_decisions
-
-    def played_out_by_teacher_at(self, decisions: int) -> bool:
-        """Whether it is the teacher who plays them out."""
-        return decisions < self.teacher_decisions + self.playout_teacher_decisions
 
     def temperature_at(self, decisions: int) -> float:
         """Weight of the pull to the magnet."""

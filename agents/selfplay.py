@@ -157,26 +157,27 @@ class _Group:
         self.tries.append(playouts.Tries(likely, rows, actions, hands, sheets))
 
     def advantages(
-        self, agent: Agent, point_scale: float, chance_scale: float
+        self, then: playouts.Continuation, point_scale: float, chance_scale: float
     ) -> list[NDArray[np.float32]]:
-        """By how much actions beat their mean, the hands played out by ``agent`` and the opponent.
+        """By how much actions beat their mean, as hands go on after them.
 
         [B, 108] for each step since the last call, 0 where nothing was tried.
         """
         tries, self.tries = self.tries, []
         in_games = self.play.episode == "game"
-        both = agent, self.opponent or agent
-        winner, points = playouts.play_out(tries, in_games, both, self.generator)
+        other = self.opponent or then.agent
+        winner, points, judged = playouts.play_out(tries, in_games, then, other, self.generator)
         movers = np.concatenate([each.hands.mover for each in tries])
         if in_games:
             totals = np.concatenate([each.sheets.totals[:, 0] for each in tries])
+            before = self._chances_at(totals)
             # A hand that nobody has won adds 0.
             totals[np.arange(len(totals)), winner] += points
-            # What the score was before is the same for all actions of a position.
-            worth = self._chances_at(totals) / chance_scale
+            worth = (self._chances_at(totals) - before) / chance_scale
             worth = np.where(movers == 0, worth, -worth)
         else:
             worth = np.where(winner == movers, points, -points) / point_scale
+        worth = worth + judged
         parts = np.split(worth, np.cumsum([len(each.rows) for each in tries])[:-1])
         return [each.advantages(part) for each, part in zip(tries, parts, strict=True)]
 
@@ -335,10 +336,10 @@ class SelfPlay:
             group.try_actions(likely[lanes])
 
     def advantages(
-        self, agent: Agent, point_scale: float, chance_scale: float
+        self, then: playouts.Continuation, point_scale: float, chance_scale: float
     ) -> NDArray[np.float32]:
         """By how much the actions noted beat their mean, [T, B, 108] of the steps since."""
-        parts = [group.advantages(agent, point_scale, chance_scale) for group in self.groups]
+        parts = [group.advantages(then, point_scale, chance_scale) for group in self.groups]
         return np.concatenate(parts, axis=1)
 
     def new_chances(self) -> None:

@@ -15,6 +15,7 @@ import agents
 from agents import Agent, arena, ratings, watch
 from agents.figures import Tally, report_tally
 from agents.intervals import rate_interval
+from agents.policy import Judge
 from ginenv.rules import Rules
 
 PANEL = ("simple", "expert", "expert_k5", "adaptive")
@@ -47,7 +48,7 @@ class Strength:
         """The latest figures by tag."""
         writer.add_custom_scalars(_layout())
 
-    def measure(self, policy: Agent, step: int, judge: watch.Judge | None = None) -> str:
+    def measure(self, policy: Agent, step: int, judge: Judge | None = None) -> str:
         """Play, write figures and a game against each of the panel at ``step``; a line to print."""
         self._play_panel()
         start, told = time.perf_counter(), []

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import agents
 from agents import Agent, arena
-from ginenv import actions, cards, engine, observation, play, replay, scoring
+from ginenv import actions, engine, observation, play, replay, scoring
 from ginenv.actions import Legal
-from ginenv.observation import View
 from ginenv.play import Play
 from ginenv.replay import Hand
 from ginenv.rules import Rules
 
 if TYPE_CHECKING:
-    from agents.network import Critic
+    from agents.policy import Judge
     from ginenv.tensorboard.summary import Writer
 
 SHOWN = 5
@@ -38,33 +35,6 @@ REASONS = ("best", "worst", "undercut", "gin", "random")
 
 Kept = tuple[tuple[str, ...], list[Hand]]
 """A game, or a hand or round played singly: the players' names, and its hands."""
-
-
-@dataclass(frozen=True)
-class Judge:
-    """What a hand is worth, by a trained critic."""
-
-    critic: Critic
-    scale: float
-    """Points of one unit of the critic's."""
-
-    def points(self, view: View, hidden: NDArray[np.uint64]) -> NDArray[np.float32]:
-        """What hands played singly are worth in points to the seats of ``view``, float32 [B].
-
-        ``hidden``: the other hands, card sets [B].
-        """
-        import torch
-
-        from agents import prospects
-        from agents.network import features
-
-        device = next(self.critic.parameters()).device
-        seen = torch.from_numpy(prospects.encode(view)).to(device)
-        other = torch.from_numpy(cards.bits(hidden)).to(device)
-        with torch.no_grad():
-            value = self.critic(features(seen, deck=self.critic.deck), other).cpu()
-        points: NDArray[np.float32] = value.numpy() * np.float32(self.scale)
-        return points
 
 
 # Thoughts.
@@ -283,7 +253,7 @@ def judge_of(path: Path) -> Judge | None:
 
     Raises agents.policy.PolicyFileError for a damaged file.
     """
-    from agents.policy import load_critic
+    from agents.policy import Judge, load_critic
 
     found = load_critic(path)
     return None if found is None else Judge(*found)

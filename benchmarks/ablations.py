@@ -94,12 +94,21 @@ def main() -> None:
     torch.set_num_threads(1)
     file = Path(options.json)
     runs = json.loads(file.read_text()) if file.exists() else []
+    asked = {"decisions": options.decisions, "deals": options.deals}
+    for each in runs:
+        for name, value in asked.items():
+            if each.get("asked", {}).get(name) != value:
+                parser.error(
+                    f"--{name} {value}: runs in {file} have {each.get('asked', {}).get(name)}; "
+                    "give that, or another --json"
+                )
     done = {(each["variant"], each["seed"]) for each in runs}
     for seed in range(options.seeds):
         for variant in names:
             if (variant, seed) in done:
                 continue
-            runs.append(learn(variant, seed, options.decisions, options.deals))
+            found = learn(variant, seed, options.decisions, options.deals)
+            runs.append(found | {"asked": asked})
             with whole_file(file) as out:
                 out.write(b"[\n" + ",\n".join(map(json.dumps, runs)).encode() + b"\n]\n")
             print(f"{variant} | {seed} | {runs[-1]['points']:+.2f}", flush=True)

@@ -77,12 +77,23 @@ def learn(
             yield trainer.decisions, spent, tree.exploitability(written.tree, strategy).mean
 
 
-def run(options: argparse.Namespace) -> None:
+def kept(file: Path, decisions: int | None) -> list[dict[str, Any]]:
+    """The runs in the file, which must be of so many decisions. Raises ValueError."""
+    runs: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []
+    for each in runs:
+        if each.get("asked") != decisions:
+            raise ValueError(
+                f"--decisions {decisions}: runs in {file} have {each.get('asked')}; give that, or "
+                "another --json"
+            )
+    return runs
+
+
+def run(options: argparse.Namespace, runs: list[dict[str, Any]]) -> None:
     """Every game, variant and seed that the file lacks; curves also to TensorBoard."""
     from torch.utils.tensorboard import SummaryWriter
 
     file = Path(options.json)
-    runs = json.loads(file.read_text()) if file.exists() else []
     done = {(each["game"], each["variant"], each["seed"]) for each in runs}
     for game in options.games.split(","):
         written = small.build(game_rules(game))
@@ -104,7 +115,7 @@ def run(options: argparse.Namespace) -> None:
                 writer.close()
                 runs.append(
                     {"game": game, "variant": variant, "seed": seed, "uniform": uniform}
-                    | {"curve": curve}
+                    | {"asked": options.decisions, "curve": curve}
                 )
                 file.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
                 print(f"{game} | {variant} | {seed} | {curve[-1]}", flush=True)
@@ -267,7 +278,11 @@ def main() -> None:
     elif options.plot:
         Path(options.svg).write_text(svg(json.loads(Path(options.plot).read_text())))
     else:
-        run(options)
+        try:
+            runs = kept(Path(options.json), options.decisions)
+        except ValueError as error:
+            parser.error(str(error))
+        run(options, runs)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ from train import parse_args  # noqa: E402
 PARTS = ("engine", "encoding", "copying", "sampling", "losses", "logging")
 """What the loop does beside the networks, in the order of the report."""
 PLAIN: dict[str, Any] = {
-    "teacher": None, "playout_decisions": 0, "playout_teacher_decisions": 0, "opponents": [],
+    "teacher": None, "playout_decisions": 0, "opponents": [],
 }  # fmt: skip
 """Settings of PPO in self-play."""
 
@@ -181,17 +181,11 @@ def measure(config: PPOConfig, rounds: int) -> dict[str, Any]:
 
 
 def measure_phases(config: PPOConfig) -> dict[str, float]:
-    """Decisions/s of a rank in the lessons, in playing out by the teacher and by the policy."""
+    """Decisions/s of a rank in the lessons and in playing actions out."""
     best = agents.load("best", config.make_rules()[0])
     assert isinstance(best, Policy)
-    lessons = config.teacher_decisions
-    starts = {
-        "lessons": 0,
-        "played out by the teacher": lessons,
-        "played out by the policy": lessons + config.playout_teacher_decisions,
-    }
     found = {}
-    for phase, start in starts.items():
+    for phase, start in (("lessons", 0), ("played out", config.teacher_decisions)):
         trainer = Trainer(config)
         trainer.actor.load_state_dict(best.actor.state_dict())
         trainer.magnet.load_state_dict(best.actor.state_dict())

@@ -56,3 +56,24 @@ def test_an_unknown_variant_is_named(
         ablations.main()
     assert ended.value.code == 2
     assert "'recipee' is not one of recipe;" in capsys.readouterr().err
+
+
+def test_runs_of_other_lengths_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ablations, "SETTINGS", {**ablations.SETTINGS, **FEW})
+    file = tmp_path / "ablations.json"
+    always = ["ablations.py", "--variants", "recipe", "--seeds", "1", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", [*always, "--decisions", "256", "--deals", "4"])
+    ablations.main()
+    kept = file.read_bytes()
+    for more, named in (
+        (["--decisions", "512", "--deals", "4"], "--decisions 512: runs in"),
+        (["--decisions", "256", "--deals", "8"], "--deals 8: runs in"),
+    ):
+        monkeypatch.setattr(sys, "argv", [*always, *more])
+        with pytest.raises(SystemExit) as ended:
+            ablations.main()
+        assert ended.value.code == 2
+        assert named in capsys.readouterr().err
+        assert file.read_bytes() == kept

@@ -15,7 +15,8 @@ from agents.policy import Policy
 from agents.ppo import Trainer
 from agents.ppo_config import NetworkConfig, PPOConfig
 from agents.selfplay import HandCounts, SelfPlay
-from ginenv import actions, engine, observation, play
+from ginenv import actions, engine, melds, observation, play
+from ginenv.observation import View
 from ginenv.rules import preset
 
 RULES = preset("classic")
@@ -48,22 +49,36 @@ def legal_alike(found: SelfPlay) -> np.ndarray:
     return (masks / masks.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
+def judge(view: View, hidden: np.ndarray) -> np.ndarray:
+    """Less deadwood is worth a tenth a point, to be on move a quarter."""
+    own, other = melds.deadwood(view.hand), melds.deadwood(hidden)
+    return (other.astype(float) - own) / 10 + 0.25
+
+
+def chance_before(group: Any, lane: int, mover: int) -> float:
+    totals = group.play.match.totals[lane, 0]
+    chance = float(group.table[totals[0], totals[1]])
+    return chance if mover == 0 else 1 - chance
+
+
 @pytest.mark.parametrize("opponent", [None, "expert"])
 @pytest.mark.parametrize("episode", ["hand", "game"])
-@pytest.mark.parametrize("steps", [0, 9, 60])
+@pytest.mark.parametrize(("steps", "depth"), [(0, 0), (9, 0), (60, 0), (9, 3), (60, 2)])
 def test_an_action_is_worth_what_the_hand_then_brings(
-    episode: str, opponent: str | None, steps: int
+    episode: str, opponent: str | None, steps: int, depth: int
 ) -> None:
-    """Beside each hand played on its own, a decision at a time, from a copy of its state."""
+    """Beside each hand played on its own, a decision at a time, from a copy of its state; to its
+    end, or with ``depth`` so many decisions far, where something is asked what it is worth."""
     found, adaptive = lanes(episode, opponent, steps), agents.load("adaptive", RULES)
     group = found.groups[-1]
     before = group.play.hands.copy()
     likely = legal_alike(found)
     found.try_actions(likely)
-    (table,) = found.advantages(adaptive, 20.0, 0.2)
+    then = playouts.Continuation(adaptive, depth, judge if depth else None)
+    (table,) = found.advantages(then, 20.0, 0.2)
     for name in ("hands", "phase", "stock_next"):
         assert (getattr(group.play.hands, name) == getattr(before, name)).all()
-    checked, generator = 0, np.random.default_rng(1)
+    checked, cut_off, generator = 0, 0, np.random.default_rng(1)
     for lane in range(24):
         mover = int(before.mover[lane])
         if opponent and mover == lane % 2:
@@ -74,13 +89,24 @@ def test_an_action_is_worth_what_the_hand_then_brings(
         for action in tried.tolist():
             hand = before.take(np.array([lane]))
             engine.step(hand, np.array([action]))
-            while not hand.over[0]:
+            played = 0
+            while not hand.over[0] and (not depth or played < depth):
+                played += 1
                 his = opponent is not None and int(hand.mover[0]) != mover
                 agent = group.opponent if his and group.opponent else adaptive
                 game = play.standing(group.play, hand.mover, np.array([lane]))
                 view = observation.view(hand, game=game)
                 engine.step(hand, agent.act(view, engine.legal(hand), generator))
             winner, points = int(hand.winner[0]), int(hand.points[0])
+            if not hand.over[0]:
+                now = int(hand.mover[0])
+                mine, theirs = hand.hands[0, mover], hand.hands[0, 1 - mover]
+                own, other = (int(melds.deadwood(np.array([x]))[0]) for x in (mine, theirs))
+                worth[action] = (other - own) / 10 + (0.25 if now == mover else -0.25)
+                cut_off += 1
+                if episode == "game":
+                    worth[action] += chance_before(group, lane, mover) / 0.2
+                continue
             if episode == "hand":
                 worth[action] = (points if winner == mover else -points) / 20
             else:
@@ -103,6 +129,7 @@ def test_an_action_is_worth_what_the_hand_then_brings(
             assert gains[action] - gains[first] == pytest.approx(value - worth[first], abs=1e-4)
             checked += 1
     assert checked > (10 if steps else 0)
+    assert (cut_off > 10) == (depth > 0)
 
 
 def test_the_likelier_weighs_more_in_the_mean() -> None:
@@ -117,6 +144,29 @@ def test_the_likelier_weighs_more_in_the_mean() -> None:
     assert table[0, actions.TAKE] == pytest.approx(0.75)
     assert table[0, actions.PASS] == pytest.approx(-0.25)
     assert table.any(axis=0).sum() == 2
+
+
+def test_the_critic_judges_what_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a critic of twice the values actions differ by twice as much: no hand ends in between,
+    as nobody can knock so early."""
+    network = NetworkConfig(width=8, layers=1)
+    trainer = Trainer(
+        PPOConfig(
+            decisions=512, lanes=32, steps=1, minibatch=32, actor=network, critic=network,
+            playout_decisions=512, playout_depth=1, rule_fields={"knock_limit": 0},
+        )
+    )  # fmt: skip
+    torch.nn.init.normal_(trainer.critic.body.single_head.weight, generator=trainer.generator)
+    state, generator = trainer.lanes.state_dict(), trainer.generator.get_state()
+    once = trainer.collect()[0].tried
+    trainer.lanes.load_state_dict(state)
+    trainer.generator.set_state(generator)
+    with torch.no_grad():
+        trainer.critic.body.single_head.weight *= 2
+        trainer.critic.body.single_head.bias *= 2
+    twice = trainer.collect()[0].tried
+    assert once.any()
+    assert torch.allclose(2 * once, twice, atol=1e-5)
 
 
 def test_where_nothing_is_tried_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:

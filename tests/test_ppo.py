@@ -190,10 +190,10 @@ def test_a_policy_samples_its_probabilities_and_drops_the_rare_ones() -> None:
 
         deck = FULL
 
-        def forward(self, seen: object) -> tuple[torch.Tensor, torch.Tensor]:
-            logits = torch.full((lanes, 108), -20.0)
+        def forward(self, seen: Features) -> tuple[torch.Tensor, torch.Tensor]:
+            logits = torch.full((len(seen.scalars), 108), -20.0)
             logits[:, 104:107] = torch.tensor([0.004, 0.3, 0.696]).log()
-            return logits, torch.zeros(lanes, 52)
+            return logits, torch.zeros(len(logits), 52)
 
     lanes = 20_000
     rules = Trainer(config()).rules[0]
@@ -376,13 +376,10 @@ def test_schedules_follow_the_decisions() -> None:
 def test_after_the_lessons_schedules_run_over_the_rest() -> None:
     told = config(
         teacher="simple", teacher_decisions=1000, teacher_rate=0.01, playout_decisions=500,
-        playout_teacher_decisions=200,
         learning_rate=1e-3, temperature_start=0.5, temperature_end=0.1, decisions=3000,
     )  # fmt: skip
     assert [told.taught_at(n) for n in (0, 999, 1000)] == [True, True, False]
     assert [told.played_out_at(n) for n in (999, 1000, 1499, 1500)] == [False, True, True, False]
-    by_teacher = [told.played_out_by_teacher_at(n) for n in (1000, 1199, 1200)]
-    assert by_teacher == [True, True, False]
     assert told.learning_rate_at(500) == pytest.approx(0.01 * 0.525)
     assert told.learning_rate_at(1000) == pytest.approx(1e-3)
     assert told.learning_rate_at(2000) == pytest.approx(1e-3 * 0.525)
@@ -390,8 +387,8 @@ def test_after_the_lessons_schedules_run_over_the_rest() -> None:
     assert told.temperature_at(2000) == pytest.approx(0.3)
     assert config(playout_decisions=500).played_out_at(499)
     assert not config(playout_decisions=500).played_out_at(500)
-    with pytest.raises(ValueError, match="playout_teacher_decisions=5"):
-        config(playout_teacher_decisions=5)
+    with pytest.raises(ValueError, match="playout_depth=-1"):
+        config(playout_depth=-1)
 
 
 def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:

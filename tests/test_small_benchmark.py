@@ -105,3 +105,18 @@ def test_what_is_wrong_with_the_arguments_is_said(
             small_games.main()
         assert ended.value.code == 2
         assert wrong[1] in capsys.readouterr().err
+
+
+def test_runs_of_other_lengths_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "runs.json"
+    file.write_text(json.dumps([{"game": "small_a", "variant": "recipe", "seed": 0, "asked": 64}]))
+    before = file.read_bytes()
+    assert len(small_games.kept(file, 64)) == 1
+    monkeypatch.setattr(sys, "argv", ["small_games.py", "--decisions", "128", "--json", str(file)])
+    with pytest.raises(SystemExit) as ended:
+        small_games.main()
+    assert ended.value.code == 2
+    assert "--decisions 128: runs in" in capsys.readouterr().err
+    assert file.read_bytes() == before

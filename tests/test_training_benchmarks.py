@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import training  # noqa: E402
+
+from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
 
 
 def run(script: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -32,6 +38,20 @@ def test_training_benchmark_writes_its_figures(tmp_path: Path) -> None:
     rates += [rate for each in figures["ranks"].values() for rate in each.values()]
     assert min(rates) > 0
     assert "ranks: 2, decisions/s" in ran.stdout
+
+
+def test_phases_of_a_run_are_measured() -> None:
+    size = NetworkConfig(width=64, layers=3)  # of the policy whose weights are taken
+    config = PPOConfig(
+        decisions=512, lanes=32, steps=4, minibatch=64, actor=size, critic=size,
+        teacher="adaptive", teacher_decisions=256, playout_decisions=256, opponents=["simple"],
+    )  # fmt: skip
+    assert training.has_phases(config)
+    assert not training.has_phases(replace(config, teacher=None))
+    assert not training.has_phases(replace(config, actor=NetworkConfig(width=8, layers=1)))
+    found = training.measure_phases(config)
+    assert list(found) == ["lessons", "played out"]
+    assert min(found.values()) > 0
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
