@@ -8,15 +8,21 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import depths  # noqa: E402
 import training  # noqa: E402
 
+import agents  # noqa: E402
+from agents import playouts  # noqa: E402
+from agents.policy import Policy  # noqa: E402
 from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
+from ginenv.rules import preset  # noqa: E402
 
 
 def run(script: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -52,6 +58,29 @@ def test_phases_of_a_run_are_measured() -> None:
     found = training.measure_phases(config)
     assert list(found) == ["lessons", "played out"]
     assert min(found.values()) > 0
+
+
+def test_stocks_are_put_in_another_order_alike_for_all_actions_of_a_position() -> None:
+    rules, generator = preset("classic"), np.random.default_rng(0)
+    policy, simple = agents.load("best", rules), agents.load("simple", rules)
+    assert isinstance(policy, Policy)
+    tries = depths.positions(policy, simple, 24, 0.1, generator)
+    assert len(np.unique(tries.rows)) > 5
+    world = depths.other_stock(tries, generator)
+    for lane, (old, new) in enumerate(zip(tries.hands.deck, world.hands.deck, strict=True)):
+        first = tries.hands.stock_next[lane]
+        assert (old[:first] == new[:first]).all()
+        assert sorted(old[first:]) == sorted(new[first:])
+        assert (old[first:] != new[first:]).any()
+        position = world.hands.deck[tries.rows == tries.rows[lane]]
+        assert (position == new).all()
+    end = playouts.Continuation(policy)
+    found = {depth: depths.play(tries, end, simple, 20.0, 2, 0) for depth in (depths.END, 4)}
+    # Both were played to the end in the same worlds: all is kept, but for luck taken off.
+    assert (found[4].gains == found[depths.END].gains).all()
+    shown = depths.table(tries, found).splitlines()
+    assert shown[-1].startswith("| 4 |")
+    assert len(shown) == 2 + 2 + 2
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
