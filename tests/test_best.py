@@ -21,7 +21,12 @@ def test_the_file_is_small_and_says_what_it_is(name: str, rules: tuple[str, ...]
     header = read_header(path)
     assert header["rules"] == [preset(each).to_dict() for each in rules]
     assert header["decisions"] > 1_000_000
-    assert all(command.startswith("python train.py") for command in header["commands"])
+    ours = ("python train.py ", "python -m agents.average ")
+    every = [
+        *header["commands"],
+        *(c for each in header.get("averaged", ()) for c in each["commands"]),
+    ]
+    assert all(command.startswith(ours) for command in every)
 
 
 @pytest.mark.filterwarnings("error")  # as it gives for rules that it was not trained on

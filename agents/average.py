@@ -1,0 +1,94 @@
+"""One policy whose weights are the mean of several that have learnt on from the same one.
+
+    python -m agents.average runs/a/policy.safetensors runs/b/policy.safetensors --out FILE
+
+What each has gained on the way points the same way, and the noise of its steps does not: the mean
+often plays better than any of them ("model soups", Wortsman et al. 2022, arXiv 2203.05482).
+Policies that did not begin with the same weights have no mean that is of use.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from torch import nn
+
+import agents
+from agents.network import Actor, Critic, Deck
+from agents.policy import Policy, PolicyFileError, load_critic, read_header, save_policy
+from agents.ppo_config import NetworkConfig
+from ginenv.rules import from_dict
+
+Network = TypeVar("Network", bound=nn.Module)
+
+ALIKE = ("network", "critic", "episodes")
+"""What the headers must have in common."""
+
+
+def average(paths: list[Path], out: Path) -> None:
+    """Write the policy to ``out``, for the rules that all of them were trained on.
+
+    Its header holds those of all; ``decisions`` and ``seconds`` are those of who has most. Raises
+    PolicyFileError, and ValueError for policies that differ in size, critic, kind of episode or
+    deck, or that share no rules.
+    """
+    if len(paths) < 2:
+        raise ValueError("policies: must be two or more")
+    headers = [read_header(path) for path in paths]
+    for path, header in zip(paths, headers, strict=True):
+        for name in ALIKE:
+            here, there = header.get(name), headers[0].get(name)
+            if here != there:
+                raise ValueError(f"{path}: {name} is {here}, that of {paths[0]} {there}")
+    shared = [r for r in headers[0]["rules"] if all(r in header["rules"] for header in headers)]
+    if not shared:
+        raise ValueError(f"{paths[0]}: has no rules in common with the others")
+    rules = from_dict(shared[0])
+    found = [Policy.load(path, rules).actor for path in paths]
+    size = NetworkConfig(**headers[0]["network"])
+    deck = Deck.of(rules)
+    actor = _mean(Actor(size, deck), found)
+    told = {
+        "rules": shared,
+        "episodes": headers[0]["episodes"],
+        "decisions": max(header["decisions"] for header in headers),
+        "seconds": max(header["seconds"] for header in headers),
+        "commands": [f"python -m agents.average {' '.join(map(str, paths))} --out {out}"],
+        "averaged": [{"commands": h["commands"], "decisions": h["decisions"]} for h in headers],
+    }
+    critic = None
+    if headers[0].get("critic") is not None:
+        judges = [judge for path in paths if (judge := load_critic(path))]
+        their_size = NetworkConfig(**headers[0]["critic"]["network"])
+        mean = _mean(Critic(their_size, deck), [each for each, _ in judges])
+        critic = (mean, their_size, judges[0][1])
+    save_policy(out, actor, size, told, critic)
+
+
+def _mean(network: Network, of: list[Network]) -> Network:
+    """The network, with the mean of the others' weights."""
+    states = [each.state_dict() for each in of]
+    network.load_state_dict(
+        {name: torch.stack([s[name] for s in states]).mean(dim=0) for name in states[0]}
+    )
+    return network
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("policies", nargs="+", help="policy files, or names of policies")
+    parser.add_argument("--out", type=Path, required=True, help="the file to write")
+    options = parser.parse_args()
+    try:
+        average([agents.policy_file(each) for each in options.policies], options.out)
+    except (PolicyFileError, ValueError, OSError) as error:
+        parser.error(str(error))
+    print(f"policy: {options.out}")
+
+
+if __name__ == "__main__":
+    main()
