@@ -10,6 +10,8 @@ Policies that did not begin with the same weights have no mean that is of use.
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,12 +30,12 @@ ALIKE = ("network", "critic", "episodes")
 """What the headers must have in common."""
 
 
-def average(paths: list[Path], out: Path) -> None:
+def average(paths: list[Path], out: Path, command: str) -> None:
     """Write the policy to ``out``, for the rules that all of them were trained on.
 
-    Its header holds those of all; ``decisions`` and ``seconds`` are those of who has most. Raises
-    PolicyFileError, and ValueError for policies that differ in size, critic, kind of episode or
-    deck, or that share no rules.
+    Its header's ``commands`` are those of all, each once, and then ``command``; ``decisions`` and
+    ``seconds`` are those of who has most. Raises PolicyFileError, and ValueError for policies
+    that differ in size, critic or kind of episode, or that share no rules.
     """
     if len(paths) < 2:
         raise ValueError("policies: must be two or more")
@@ -53,11 +55,10 @@ def average(paths: list[Path], out: Path) -> None:
     actor = _mean(Actor(size, deck), found)
     told = {
         "rules": shared,
-        "episodes": headers[0]["episodes"],
-        "decisions": max(header["decisions"] for header in headers),
-        "seconds": max(header["seconds"] for header in headers),
-        "commands": [f"python -m agents.average {' '.join(map(str, paths))} --out {out}"],
-        "averaged": [{"commands": h["commands"], "decisions": h["decisions"]} for h in headers],
+        "episodes": headers[0].get("episodes", ["game"]),
+        "decisions": max(header.get("decisions", 0) for header in headers),
+        "seconds": max(header.get("seconds", 0) for header in headers),
+        "commands": [*dict.fromkeys(c for h in headers for c in h.get("commands", [])), command],
     }
     critic = None
     if headers[0].get("critic") is not None:
@@ -84,7 +85,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     options = parser.parse_args()
     try:
-        average([agents.policy_file(each) for each in options.policies], options.out)
+        files = [agents.policy_file(each) for each in options.policies]
+        average(files, options.out, f"python -m agents.average {shlex.join(sys.argv[1:])}")
     except (PolicyFileError, ValueError, OSError) as error:
         parser.error(str(error))
     print(f"policy: {options.out}")

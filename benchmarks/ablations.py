@@ -98,10 +98,8 @@ def main() -> None:
     for each in runs:
         for name, value in asked.items():
             if each.get("asked", {}).get(name) != value:
-                parser.error(
-                    f"--{name} {value}: runs in {file} have {each.get('asked', {}).get(name)}; "
-                    "give that, or another --json"
-                )
+                had = each.get("asked", {}).get(name, "not said theirs")
+                parser.error(f"--{name} {value}: runs in {file} have {had}; give another --json")
     done = {(each["variant"], each["seed"]) for each in runs}
     for seed in range(options.seeds):
         for variant in names:

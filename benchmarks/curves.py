@@ -1,7 +1,7 @@
 """Games won against the panel over the hours of a training run, as a picture and a table.
 
     python benchmarks/curves.py runs/ppo --svg docs/strength.svg
-    python benchmarks/curves.py runs/ppo +0.2 runs/panel
+    python benchmarks/curves.py runs/ppo +0.2 runs/v_both
 
 Reads the run's TensorBoard log; of several, one after another, with hours between them that were
 spent elsewhere. Hours are those in which the run was going on, evaluations

@@ -81,10 +81,10 @@ def kept(file: Path, decisions: int | None) -> list[dict[str, Any]]:
     """The runs in the file, which must be of so many decisions. Raises ValueError."""
     runs: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []
     for each in runs:
-        if each.get("asked") != decisions:
+        had = each.get("asked", "not said theirs")
+        if had != decisions:
             raise ValueError(
-                f"--decisions {decisions}: runs in {file} have {each.get('asked')}; give that, or "
-                "another --json"
+                f"--decisions {decisions}: runs in {file} have {had}; give another --json"
             )
     return runs
 

@@ -26,7 +26,7 @@ def written(path: Path, seed: int, *rules: str, size: NetworkConfig = SIZE, **mo
     header = {
         "rules": [preset(each).to_dict() for each in rules or ("classic",)],
         "episodes": ["hand", "game"], "decisions": 100 * seed, "seconds": seed,
-        "commands": [f"python train.py --seed {seed}"], **more,
+        "commands": ["python train.py --seed 0", f"python train.py --seed {seed}"], **more,
     }  # fmt: skip
     save_policy(path, actor, size, header, (critic, SIZE, 20.0))
     return actor
@@ -51,11 +51,23 @@ def test_weights_are_the_mean_and_the_header_names_all(
     header = read_header(Path("mean.safetensors"))
     assert header["rules"] == [preset("classic").to_dict()]
     assert (header["decisions"], header["seconds"]) == (300, 3)
-    assert [each["decisions"] for each in header["averaged"]] == [100, 200, 300]
-    assert header["averaged"][1]["commands"] == ["python train.py --seed 2"]
     assert header["commands"] == [
-        f"python -m agents.average {' '.join(names)} --out mean.safetensors"
+        "python train.py --seed 0",  # in the history of all
+        *(f"python train.py --seed {seed}" for seed in (1, 2, 3)),
+        f"python -m agents.average {' '.join(names)} --out mean.safetensors",
     ]
+
+
+def test_without_critics_and_with_bare_headers(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.safetensors", tmp_path / "b.safetensors"]
+    for path in paths:
+        save_policy(path, Actor(SIZE), SIZE, {"rules": [preset("classic").to_dict()]})
+    average.average(paths, tmp_path / "mean.safetensors", "command")
+    header = read_header(tmp_path / "mean.safetensors")
+    assert (header["decisions"], header["commands"]) == (0, ["command"])
+    assert load_critic(tmp_path / "mean.safetensors") is None
+    with pytest.raises(ValueError, match="two or more"):
+        average.average(paths[:1], tmp_path / "one.safetensors", "command")
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_the_likelier_weighs_more_in_the_mean() -> None:
     assert table.any(axis=0).sum() == 2
 
 
-def test_the_critic_judges_what_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_critic_judges_what_is_cut_off() -> None:
     """With a critic of twice the values actions differ by twice as much: no hand ends in between,
     as nobody can knock so early."""
     network = NetworkConfig(width=8, layers=1)
