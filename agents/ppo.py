@@ -74,6 +74,7 @@ class Trainer:
             torch.manual_seed(int(self._seeds(0).spawn(3)[2].generate_state(1)[0]))
             self.actor = Actor(config.actor, self.deck).to(self.device)
             self.critic = Critic(config.critic, self.deck).to(self.device)
+        self.teacher = agents.load(config.teacher, self.rules[0]) if config.teacher else None
         if config.start is not None:
             self._begin_with(config.start)
         self.magnet = copy.deepcopy(self.actor).requires_grad_(False)
@@ -81,7 +82,6 @@ class Trainer:
         self.optimizer = torch.optim.Adam(
             self.weights, lr=config.learning_rate, eps=1e-5, fused=True
         )
-        self.teacher = agents.load(config.teacher, self.rules[0]) if config.teacher else None
         self.lanes: SelfPlay | Workers
         self._begin_lanes()
         self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
@@ -97,12 +97,18 @@ class Trainer:
             raise ValueError(
                 f"start={name}: its network must be of the size actor={self.config.actor}"
             ) from None
-        found = load_critic(agents.policy_file(name))
-        if found is None or found[1] != self.config.reward_scale:
-            return
-        theirs, ours = found[0].state_dict(), self.critic.state_dict()
-        if {n: x.shape for n, x in theirs.items()} == {n: x.shape for n, x in ours.items()}:
-            self.critic.load_state_dict(theirs)
+        found, ours = load_critic(agents.policy_file(name)), self.critic.state_dict()
+        sizes = {n: x.shape for n, x in ours.items()}
+        if found and found[1] == self.config.reward_scale:
+            theirs = found[0].state_dict()
+            if {n: x.shape for n, x in theirs.items()} == sizes:
+                self.critic.load_state_dict(theirs)
+                return
+        if self.config.playout_depth and self.teacher is None:
+            raise ValueError(
+                f"start={name}: has no critic of the size critic={self.config.critic} and of "
+                f"reward_scale={self.config.reward_scale}, which playout_depth asks from the start"
+            )
 
     def _seeds(self, rank: int) -> np.random.SeedSequence:
         # A domain of its own: evaluations with the same seed must not be played on decks that

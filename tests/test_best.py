@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 import agents
 import evaluate
 from agents import arena
-from agents.policy import read_header
+from agents.policy import Judge, Policy, load_critic, read_header
+from ginenv import engine, observation
 from ginenv.rules import preset
 
 MIXED = ("classic", "cardcouch", "oklahoma", "straight", "big_gin")
@@ -53,3 +55,21 @@ def test_policies_are_evaluated_on_one_thread(names: list[str]) -> None:
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_many_positions_are_told_as_few_are() -> None:
+    """They are looked at in parts, which come back in their order."""
+    rules, generator = preset("classic"), np.random.default_rng(0)
+    policy, found = agents.load("best", rules), load_critic(agents.POLICIES["best"])
+    assert isinstance(policy, Policy)
+    assert found
+    hands = engine.deal(rules, engine.shuffle(rules, generator, 2500), np.arange(2500) % 2)
+    hidden = hands.hands[np.arange(2500), 1 - hands.mover]
+    view, legal = observation.view(hands), engine.legal(hands)
+    likely, worth = policy.probabilities(view, legal), Judge(*found).worth(view, hidden)
+    for some in np.split(np.arange(2500), 5):
+        part = hands.take(some)
+        view, legal = observation.view(part), engine.legal(part)
+        np.testing.assert_allclose(policy.probabilities(view, legal), likely[some], atol=1e-5)
+        np.testing.assert_allclose(Judge(*found).worth(view, hidden[some]), worth[some], atol=1e-4)
+    assert len(np.unique(worth)) > 2000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -411,6 +412,13 @@ def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
         for start in (str(path), None)
     )
     assert all(torch.equal(other[name], plain[name]) for name in plain)
+    # But where it is asked from the first decision on it has to have learnt.
+    judging: dict[str, Any] = {"start": str(path), "playout_decisions": 64, "playout_depth": 4}
+    Trainer(config(**judging))
+    Trainer(config(critic=large, teacher="simple", **judging))
+    for fault, more in (("critic=", {"critic": large}), ("reward_scale=7", {"reward_scale": 7})):
+        with pytest.raises(ValueError, match=f"has no critic .*{fault}"):
+            Trainer(config(**judging, **more))
     for start, fault in (
         ("simple", "start=simple: must be a trained policy"),
         ("best", "start=best: its network must be of the size"),
