@@ -84,6 +84,7 @@ class Continuation:
     depth: int = 0
     """Decisions after which ``judge`` is asked; 0: hands are played to their end."""
     judge: Judge | None = None
+    """Needed with a depth only."""
 
 
 def play_out(
@@ -117,7 +118,7 @@ def play_out(
             ended, going_on = hands.over.nonzero()[0], (~hands.over).nonzero()[0]
             winner[left[ended]], points[left[ended]] = hands.winner[ended], hands.points[ended]
             hands, left = hands.take(going_on), left[going_on]
-        if not len(left) or (then.judge and decision == then.depth):
+        if not len(left) or (then.depth and decision == then.depth):
             break
         chosen = np.empty(len(left), np.intp)
         turn = hands.mover == first[left]
@@ -128,7 +129,8 @@ def play_out(
                 view = see(theirs, left[some])
                 chosen[some] = agent.act(view, engine.legal(theirs), generator)
         engine.step(hands, chosen)
-    if len(left) and then.judge:
+    if len(left):
+        assert then.judge
         hidden = hands.hands[np.arange(len(left)), 1 - hands.mover]
         worth = then.judge(see(hands, left), hidden)
         judged[left] = np.where(hands.mover == first[left], worth, -worth)

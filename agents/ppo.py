@@ -261,8 +261,7 @@ class Trainer:
         """How hands go on after an action tried now."""
         judge = Judge(self.critic, self.config.reward_scale).worth
         policy = Policy(copy.deepcopy(self.actor).to("cpu"))
-        depth = self.config.playout_depth
-        return Continuation(policy, depth, judge if depth else None)
+        return Continuation(policy, self.config.playout_depth, judge)
 
     def _choose(self, log_probs: Tensor) -> tuple[Tensor, Tensor | bool]:
         """The actions to play, and whether they are the policy's own: int64 [B], bool [B]."""

@@ -154,7 +154,7 @@ def main() -> None:
     found = {
         depth: play(
             tries,
-            Continuation(policy, depth, judge.worth if depth else None),
+            Continuation(policy, depth, judge.worth),
             opponent, judge.scale, options.worlds, seed,
         )
         for seed, depth in enumerate(DEPTHS)

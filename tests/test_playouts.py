@@ -74,7 +74,7 @@ def test_an_action_is_worth_what_the_hand_then_brings(
     before = group.play.hands.copy()
     likely = legal_alike(found)
     found.try_actions(likely)
-    then = playouts.Continuation(adaptive, depth, judge if depth else None)
+    then = playouts.Continuation(adaptive, depth, judge)
     (table,) = found.advantages(then, 20.0, 0.2)
     for name in ("hands", "phase", "stock_next"):
         assert (getattr(group.play.hands, name) == getattr(before, name)).all()
