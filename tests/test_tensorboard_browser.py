@@ -277,6 +277,16 @@ def test_a_link_leads_to_run_tag_step_and_move(tab: Tab, browser: Any, served: s
     other.page.close()
 
 
+def test_an_address_asked_for_just_after_a_move_is_not_written_over(tab: Tab) -> None:
+    held: list[Any] = []
+    tab.page.route("**/tags", lambda route: held.append(route))
+    tab.press("ArrowRight")  # the address of this move is written after a moment
+    tab.page.evaluate("location.hash += '&p.gin_rummy.move=7'")
+    tab.page.wait_for_timeout(500)
+    held.pop().continue_()
+    tab.wait_for_move(7)
+
+
 def test_what_a_player_did_not_know_is_hidden(tab: Tab) -> None:
     made = recorded(names=NAMES)
     _, positions = states(made, 0)

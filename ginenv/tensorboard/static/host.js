@@ -15,7 +15,7 @@ function outer() {
 /** The place that the address names: {run, tag, step, hand, move, view}, each if it is there. */
 export function readLink() {
   const place = {};
-  for (const part of outer().location.hash.slice(1).split('&')) {
+  for (const part of said().slice(1).split('&')) {
     try {
       const [name, value] = part.split('=').map(decodeURIComponent);
       if (name.startsWith(PREFIX) && value !== undefined) place[name.slice(PREFIX.length)] = value;
@@ -33,10 +33,13 @@ export function linkTo(place) {
   return address.href;
 }
 
-/** Put a place into the address bar, unless another tab is open by now. */
-export function writeLink(place) {
-  const tab = outer().location.hash.slice(1).split('&')[0];
-  if (outer() !== window && tab && tab !== PLUGIN) return;
+/** What the address bar says, to be told from what it says later. */
+export const said = () => outer().location.hash;
+
+/** Put a place into the address bar, unless another tab is open by now or another place is named. */
+export function writeLink(place, before = said()) {
+  const tab = said().slice(1).split('&')[0];
+  if (outer() !== window && tab && tab !== PLUGIN || before !== said()) return;
   outer().history.replaceState(outer().history.state, '', linkTo(place));
 }
 

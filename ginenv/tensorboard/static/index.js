@@ -99,9 +99,10 @@ function tell(words) {
 
 /** Go where the address says; what it leaves open is the first run and tag, and the last step. */
 function follow() {
+  clearTimeout(page.linking); // else the place left would be written over the one asked for
+  const link = host.readLink();
   return guarded(async () => {
     page.tags = await host.tags();
-    const link = host.readLink();
     for (const name of ['hand', 'move', 'step', 'view']) {
       if (name in link) link[name] = Number(link[name]);
     }
@@ -249,7 +250,8 @@ function draw() {
   at.handnext.disabled = place.hand === page.game.hands.length - 1;
   at.side.querySelector('.now')?.scrollIntoView({block: 'nearest'});
   clearTimeout(page.linking); // browsers allow only so many changes of the address a second
-  page.linking = setTimeout(() => host.writeLink(address()), 250);
+  const before = host.said();
+  page.linking = setTimeout(() => host.writeLink(address(), before), 250);
 }
 
 function address() {
