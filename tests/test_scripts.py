@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 import torch
 import yaml
 
+import evaluate
+import train
 from agents.policy import read_header
 from ginenv import replay
 
@@ -32,6 +35,20 @@ def run(script: str, *args: object, cwd: Path) -> subprocess.CompletedProcess[st
 
 def refused(done: subprocess.CompletedProcess[str], message: str) -> bool:
     return done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def refusal(
+    main: Callable[[list[str]], int], args: list[str], capsys: pytest.CaptureFixture[str]
+) -> str:
+    """What a command that ends with status 2 says, run in this process."""
+    try:
+        status: object = main(args)
+    except SystemExit as stop:
+        status = stop.code
+    assert status == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +198,15 @@ def test_evaluate_plays_matches_of_partners(tmp_path: Path) -> None:
         (["simple", "random", "--dealz", "5"], "dealz"),
     ],
 )
-def test_evaluate_refuses_by_name(args: list[str], message: str, tmp_path: Path) -> None:
-    assert refused(run("evaluate.py", *args, cwd=tmp_path), message)
+def test_evaluate_refuses_by_name(
+    args: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in refusal(evaluate.main, args, capsys)
     assert not list(tmp_path.iterdir())
 
 
@@ -271,9 +295,7 @@ CONFIGS = [p for p in (ROOT / "configs").glob("*.yaml") if not GAMES_ALONE.fullm
 
 @pytest.mark.parametrize("path", sorted(CONFIGS), ids=lambda path: path.stem)
 def test_every_config_is_valid(path: Path) -> None:
-    from train import parse_args
-
-    config, resume, _ = parse_args(["--config", str(path), "--name", "unused"])
+    config, resume, _ = train.parse_args(["--config", str(path), "--name", "unused"])
     assert not resume
     assert yaml.safe_load(path.read_text())["name"] == path.stem
     assert config.decisions > 0
@@ -293,8 +315,15 @@ def test_every_config_is_valid(path: Path) -> None:
         (["--opponents", "[nobody]"], "'nobody' is no agent"),
     ],
 )
-def test_train_refuses_by_name(args: list[str], message: str, tmp_path: Path) -> None:
-    assert refused(run("train.py", *args, cwd=tmp_path), message)
+def test_train_refuses_by_name(
+    args: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in refusal(train.main, args, capsys)
     assert not list(tmp_path.iterdir())
 
 
