@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -122,12 +123,16 @@ class Trainer:
         lanes = config.lanes // config.ranks
         if config.workers:
             seeds = deck_seed.spawn(config.workers)
-            self.lanes = Workers(self.rules, config.episodes, lanes, seeds, self.device)
+            self.lanes = Workers(
+                self.rules, config.episodes, lanes, seeds, self.device, config.random_scores
+            )
         else:
             decks = np.random.default_rng(deck_seed)
             others = [agents.load(name, self.rules[0]) for name in config.opponents]
             share = config.opponent_share if others else 0.0
-            self.lanes = SelfPlay(self.rules, config.episodes, lanes, decks, others, share)
+            self.lanes = SelfPlay(
+                self.rules, config.episodes, lanes, decks, others, share, config.random_scores
+            )
         self.generator = torch.Generator(self.device)
         self.generator.manual_seed(int(torch_seed.generate_state(1)[0]))
 
@@ -289,17 +294,16 @@ class Trainer:
         returns = (gains + rollout.values[:-1]).flatten()
         mean, deviation = self._moments(gains)
         normal = ((gains - mean) / (deviation + 1e-8)).flatten()
-        batch = rollout.decisions() | {"gains": normal, "returns": returns}
+        batch = every = rollout.decisions() | {"gains": normal, "returns": returns}
         if self.played_out:
-            batch = self._tried(batch, rollout)
+            batch = self._tried(every, rollout)
         batch["magnet"] = self._magnet_log_probs(batch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate
         passes = [
-            self._gradient_step(take(batch, rows))
+            self._gradient_step(*minibatch)
             for _ in range(config.epochs)
-            for rows in self._order(len(batch["chosen"])).split(config.minibatch // config.ranks)
-            if len(rows)  # there are none where the policy was sure of all
+            for minibatch in self._minibatches(batch, every)
         ]
         # Numbers are asked for at the end: a GPU waits at each.
         names = passes[0] if passes else {}
@@ -324,6 +328,28 @@ class Trainer:
         rows = rows[self._order(len(rows))[: -int(fewest)]]
         return take(batch | {"tried": tried}, rows)
 
+    def _minibatches(
+        self, batch: dict[str, Tensor], every: dict[str, Tensor]
+    ) -> Iterator[tuple[dict[str, Tensor], dict[str, Tensor]]]:
+        """All of ``batch`` once, in parts, and with each what the critic learns from.
+
+        While actions are played out the critic learns from as many of ``every`` decision: it is
+        asked about others' positions too.
+        """
+        count, size = len(batch["chosen"]), self.config.minibatch // self.config.ranks
+        if not count:  # the policy was sure of all
+            return
+        parts = self._order(count).split(size)
+        if not self.played_out:
+            for rows in parts:
+                minibatch = take(batch, rows)
+                yield minibatch, minibatch
+            return
+        judged = {name: every[name] for name in _JUDGED}
+        others = self._order(len(every["chosen"]))[:count].split(size)
+        for rows, apart in zip(parts, others, strict=True):
+            yield take(batch, rows), take(judged, apart)
+
     def _order(self, count: int) -> Tensor:
         """In which the decisions of a rollout are learnt from, once each."""
         return torch.randperm(count, generator=self.generator, device=self.device)
@@ -338,11 +364,13 @@ class Trainer:
         mean = total / count
         return mean, (squares / count - mean.square()).clamp(min=0).sqrt()
 
-    def _gradient_step(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        read = _seen(batch)
-        logits, guess = self.actor(read)
+    def _gradient_step(
+        self, batch: dict[str, Tensor], judged: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        logits, guess = self.actor(_seen(batch))
         log_probs = masked_log_probs(logits, batch["masks"])
-        values = self.critic(read, batch["hidden"])
+        values = self.critic(_seen(judged), judged["hidden"])
+        batch = batch | {"returns": judged["returns"]}
         losses, figures = self.losses(log_probs, values, guess, batch)
         self.optimizer.zero_grad()
         losses.backward()
@@ -444,6 +472,10 @@ class Trainer:
         with torch.no_grad():
             for slow, fast in zip(self.magnet.parameters(), self.actor.parameters(), strict=True):
                 slow.lerp_(fast, weight)
+
+
+_JUDGED = ("suits", "mean", "scalars", "hidden", "returns")
+"""What the critic learns from."""
 
 
 def _seen(batch: dict[str, Tensor]) -> Features:

@@ -39,6 +39,9 @@ class PPOConfig:
     episodes: list[Literal["hand", "game"]] = field(default_factory=lambda: ["hand", "game"])
     """hand: hands played singly, paid by their points; game: hands of games, paid by the change in
     the chance to win the game. Lanes are shared out among them."""
+    random_scores: float = 0.0
+    """Share of the games that begin at totals drawn evenly below the target, as if hands had been
+    played: scores near it are rare in games that begin at nothing."""
     seed: int = 0
     """Of the decks, the first weights, all choices and the order of minibatches."""
     decisions: int = 100_000_000
@@ -132,8 +135,9 @@ class PPOConfig:
         ):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be 0 or more")
-        if not 0 <= self.trace <= 1:
-            raise ValueError(f"trace={self.trace}: must be 0 to 1")
+        for name in ("trace", "random_scores", "opponent_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be 0 to 1")
         if self.minibatch > self.lanes * self.steps:
             raise ValueError(
                 f"minibatch={self.minibatch}: must be at most lanes x steps = "
@@ -151,8 +155,6 @@ class PPOConfig:
                 f"episodes={self.episodes} on each of {self.ranks} ranks (and of its "
                 f"{self.workers} workers), and there must be some"
             )
-        if not 0 <= self.opponent_share <= 1:
-            raise ValueError(f"opponent_share={self.opponent_share}: must be 0 to 1")
         if self.workers and (self.opponents or self.teacher):
             raise ValueError(
                 f"workers={self.workers}: must be 0 with opponents or a teacher, who are asked "

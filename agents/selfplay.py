@@ -99,6 +99,7 @@ class _Group:
         opponent: Agent | None,
         lanes: int,
         generator: np.random.Generator,
+        random_scores: float,
     ) -> None:
         self.generator = generator
         self.rules = rules
@@ -108,10 +109,20 @@ class _Group:
         self.tries: list[playouts.Tries] = []
         dealers = match.cut(rules, generator, lanes)
         self.play = play.start(rules, episode, self._decks(lanes), dealers)
+        self.random_scores = random_scores if episode == "game" else 0.0
+        self._draw_scores(np.arange(lanes))
         self.new_chances()
 
     def _decks(self, lanes: int) -> NDArray[np.uint8]:
         return engine.shuffle(self.rules, self.generator, lanes)[:, None]
+
+    def _draw_scores(self, lanes: NDArray[np.intp]) -> None:
+        """On some of these lanes, where games begin, both players have points already."""
+        if not self.random_scores:
+            return
+        drawn = lanes[self.generator.random(len(lanes)) < self.random_scores]
+        totals = self.generator.integers(0, self.rules.target, (len(drawn), 2))
+        self.play.match.totals[drawn, 0] = totals
 
     def new_chances(self) -> None:
         """Take up what hands have brought into the table of chances; old hands fade."""
@@ -214,6 +225,7 @@ class _Group:
         if len(again := lanes[done]):
             dealers = match.cut(self.rules, self.generator, len(again))
             play.restart(game, again, self._decks(len(again)), dealers)
+            self._draw_scores(again)
         if len(going_on := lanes[~done]):
             play.deal(game, going_on, self._decks(len(going_on)), self.generator)
         if game.episode == "game":
@@ -275,8 +287,12 @@ class SelfPlay:
         generator: np.random.Generator,
         opponents: Sequence[Agent] = (),
         opponent_share: float = 0.0,
+        random_scores: float = 0.0,
     ) -> None:
-        """On ``opponent_share`` of the lanes one of the ``opponents`` has a seat."""
+        """On ``opponent_share`` of the lanes one of the ``opponents`` has a seat.
+
+        ``random_scores``: the share of games that begin at totals drawn evenly below the target.
+        """
         others: list[Agent | None] = [None, *opponents]
         parts = [1 - opponent_share, *[opponent_share / len(opponents) for _ in opponents]]
         kinds = [(*each, other) for each in product(rules, episodes) for other in others]
@@ -284,7 +300,7 @@ class SelfPlay:
         shares = np.diff((ends / ends[-1] * lanes + 1e-9).astype(int))
         self.generator = generator
         self.groups = [
-            _Group(*kind, count, generator)
+            _Group(*kind, count, generator, random_scores)
             for kind, count in zip(kinds, shares.tolist(), strict=True)
         ]
         ends = np.cumsum(shares).tolist()

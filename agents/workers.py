@@ -99,6 +99,7 @@ class Workers:
         lanes: int,
         seeds: Sequence[np.random.SeedSequence],
         device: torch.device,
+        random_scores: float = 0.0,
     ) -> None:
         # Not forked: a copy of a process that has threads, or a GPU, may hang.
         context = get_context("spawn")
@@ -109,7 +110,7 @@ class Workers:
         self._connections: list[Connection] = []
         for seed, start, end in zip(seeds, ends[:-1], ends[1:], strict=True):
             ours, theirs = context.Pipe()
-            given = (theirs, memory, lanes, (start, end), rules, episodes, seed)
+            given = (theirs, memory, lanes, (start, end), rules, episodes, seed, random_scores)
             context.Process(target=_serve, args=given, daemon=True).start()
             theirs.close()
             self._connections.append(ours)
@@ -196,13 +197,15 @@ def _serve(
     rules: Sequence[Rules],
     episodes: Sequence[str],
     seed: np.random.SeedSequence,
+    random_scores: float,
 ) -> None:
     """What a process does: play on some of the lanes until the connection is closed."""
     # A signal may reach all processes; whoever trains saves these lanes first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     board = Board.of(memory, lanes, slice(*part))
-    play = SelfPlay(rules, episodes, part[1] - part[0], np.random.default_rng(seed))
+    generator = np.random.default_rng(seed)
+    play = SelfPlay(rules, episodes, part[1] - part[0], generator, random_scores=random_scores)
     _show(play, board)
     answer: Any = None
     try:

@@ -51,7 +51,8 @@ class PlainActor(nn.Module):
 def _relabeled(step: Callable[..., Any]) -> Callable[..., Any]:
     """A gradient step on the minibatch with the deck's suits renamed at random."""
 
-    def renamed(trainer: Trainer, batch: dict[str, Tensor]) -> Any:
+    def renamed(trainer: Trainer, batch: dict[str, Tensor], judged: dict[str, Tensor]) -> Any:
+        assert judged is batch  # nothing is played out
         count = trainer.rules[0].num_suits
         order = torch.arange(cards.NUM_SUITS)
         order[:count] = torch.randperm(count, generator=trainer.generator)
@@ -61,7 +62,7 @@ def _relabeled(step: Callable[..., Any]) -> Callable[..., Any]:
         for name in ("masks", "old", "magnet"):
             batch[name] = batch[name][:, moved]
         batch["chosen"] = moved.argsort()[batch["chosen"]]
-        return step(trainer, batch)
+        return step(trainer, batch, batch)
 
     return renamed
 

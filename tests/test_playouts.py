@@ -192,6 +192,38 @@ def test_where_nothing_is_tried_nothing_is_learnt(monkeypatch: pytest.MonkeyPatc
         assert torch.equal(old, new)
 
 
+def test_the_critic_learns_from_the_opponents_positions_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And from as many as the policy, which learns from those alone in which actions were tried."""
+    network = NetworkConfig(width=8, layers=1)
+    trainer = Trainer(
+        PPOConfig(
+            decisions=4096, lanes=64, steps=32, minibatch=64, actor=network, critic=network,
+            epochs=1, playout_decisions=4096, playout_depth=1, opponents=["simple"],
+            opponent_share=1.0,
+        )
+    )  # fmt: skip
+    seen: list[tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]] = []
+    step = trainer._gradient_step
+
+    def noted(batch: dict[str, torch.Tensor], judged: dict[str, torch.Tensor]) -> Any:
+        seen.append((batch, judged))
+        return step(batch, judged)
+
+    monkeypatch.setattr(trainer, "_gradient_step", noted)
+    rollout, _ = trainer.collect()
+    trainer.update(rollout)
+    learnt = sum(len(batch["chosen"]) for batch, _ in seen)
+    assert learnt == rollout.tried.any(dim=2).sum()
+    assert all(batch["tried"].any(dim=1).all() and batch["own"].all() for batch, _ in seen)
+    hidden = torch.cat([judged["hidden"] for _, judged in seen])
+    assert len(hidden) == learnt
+    mine = {bytes(hand) for hand in rollout.hidden[rollout.own].numpy()}
+    his = [bytes(hand) not in mine for hand in hidden.numpy()]
+    assert 0.2 < np.mean(his) < 0.8
+
+
 @pytest.mark.slow
 def test_a_policy_learns_from_it_to_beat_its_teacher() -> None:
     """On a game that is solved: of the 1.58 points that `simple` gives away. PPO finds 0.39 of them

@@ -444,6 +444,7 @@ def test_the_magnet_follows_slowly() -> None:
     [
         ({"lanes": 0}, "lanes=0: must be greater than 0"),
         ({"trace": 1.5}, "trace=1.5: must be 0 to 1"),
+        ({"random_scores": -0.5}, "random_scores=-0.5: must be 0 to 1"),
         ({"clip": -1.0}, "clip=-1.0: must be greater than 0"),
         ({"minibatch": 5000}, "minibatch=5000: must be at most lanes x steps = 1024"),
         ({"rules": ["clasic"]}, "rules='clasic': there is no such preset; did you mean 'classic'"),

@@ -85,6 +85,25 @@ def test_lanes_are_shared_out_among_rules_and_episodes() -> None:
     assert in_game == [0, 0, 1, 1, 1, 0, 0, 1, 1, 1]
 
 
+def test_some_games_begin_at_scores_drawn() -> None:
+    rng = np.random.default_rng(8)
+    lanes = SelfPlay([preset(target=30)], ["hand", "game"], 2000, rng, random_scores=0.5)
+    hands, games = (group.play.match for group in lanes.groups)
+    assert not hands.totals.any()
+    begun = games.totals[:, 0].any(axis=1)
+    assert 0.44 < begun.mean() < 0.56
+    assert set(games.totals[begun].flatten().tolist()) == set(range(30))
+    table = lanes.groups[1].table
+    np.testing.assert_array_equal(lanes.groups[1].chance, table[tuple(games.totals[:, 0].T)])
+    restarted: list[bool] = []
+    simple = agents.load("simple", CLASSIC)
+    while len(restarted) < 300:
+        _, over = lanes.step(lanes.ask(simple), 20.0, 0.2, HandCounts())
+        fresh = over[1000:] & (games.rounds == 0)
+        restarted += games.totals[fresh, 0].any(axis=1).tolist()
+    assert 0.4 < np.mean(restarted) < 0.6
+
+
 def test_saved_lanes_go_on_as_if_never_stopped() -> None:
     rules = [preset(), preset("straight")]
     first, second = (
