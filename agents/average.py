@@ -13,7 +13,7 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -40,6 +40,22 @@ def average(paths: list[Path], out: Path, command: str) -> None:
     if len(paths) < 2:
         raise ValueError("policies: must be two or more")
     headers = [read_header(path) for path in paths]
+    told = _header(paths, headers, command)
+    rules = from_dict(told["rules"][0])
+    deck = Deck.of(rules)
+    size = NetworkConfig(**headers[0]["network"])
+    actor = _mean(Actor(size, deck), [Policy.load(path, rules).actor for path in paths])
+    critic = None
+    judges = [judge for path in paths if (judge := load_critic(path))]
+    if judges:
+        their_size = NetworkConfig(**headers[0]["critic"]["network"])
+        mean = _mean(Critic(their_size, deck), [each for each, _ in judges])
+        critic = (mean, their_size, judges[0][1])
+    save_policy(out, actor, size, told, critic)
+
+
+def _header(paths: list[Path], headers: list[dict[str, Any]], command: str) -> dict[str, Any]:
+    """That of their mean. Raises ValueError for those that have none."""
     for path, header in zip(paths, headers, strict=True):
         for name in ALIKE:
             here, there = header.get(name), headers[0].get(name)
@@ -48,25 +64,13 @@ def average(paths: list[Path], out: Path, command: str) -> None:
     shared = [r for r in headers[0]["rules"] if all(r in header["rules"] for header in headers)]
     if not shared:
         raise ValueError(f"{paths[0]}: has no rules in common with the others")
-    rules = from_dict(shared[0])
-    found = [Policy.load(path, rules).actor for path in paths]
-    size = NetworkConfig(**headers[0]["network"])
-    deck = Deck.of(rules)
-    actor = _mean(Actor(size, deck), found)
-    told = {
+    return {
         "rules": shared,
         "episodes": headers[0].get("episodes", ["game"]),
         "decisions": max(header.get("decisions", 0) for header in headers),
         "seconds": max(header.get("seconds", 0) for header in headers),
         "commands": [*dict.fromkeys(c for h in headers for c in h.get("commands", [])), command],
     }
-    critic = None
-    if headers[0].get("critic") is not None:
-        judges = [judge for path in paths if (judge := load_critic(path))]
-        their_size = NetworkConfig(**headers[0]["critic"]["network"])
-        mean = _mean(Critic(their_size, deck), [each for each, _ in judges])
-        critic = (mean, their_size, judges[0][1])
-    save_policy(out, actor, size, told, critic)
 
 
 def _mean(network: Network, of: list[Network]) -> Network:

@@ -11,7 +11,6 @@ same command goes on where it was stopped.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -23,14 +22,13 @@ import torch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from variants import NEVER, VARIANTS, patches  # noqa: E402
+from variants import NEVER, VARIANTS, kept, patches, write  # noqa: E402
 
 import agents  # noqa: E402
 from agents import arena  # noqa: E402
 from agents.policy import Policy  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
 from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
-from ginenv.files import whole_file  # noqa: E402
 from ginenv.rules import preset  # noqa: E402
 
 NETWORK = NetworkConfig(width=64, layers=2)
@@ -93,13 +91,11 @@ def main() -> None:
             parser.error(f"--variants: {variant!r} is not one of {'; '.join(VARIANTS)}")
     torch.set_num_threads(1)
     file = Path(options.json)
-    runs = json.loads(file.read_text()) if file.exists() else []
-    asked = {"decisions": options.decisions, "deals": options.deals}
-    for each in runs:
-        for name, value in asked.items():
-            if each.get("asked", {}).get(name) != value:
-                had = each.get("asked", {}).get(name, "not said theirs")
-                parser.error(f"--{name} {value}: runs in {file} have {had}; give another --json")
+    asked: dict[str, int | None] = {"decisions": options.decisions, "deals": options.deals}
+    try:
+        runs = kept(file, asked)
+    except ValueError as error:
+        parser.error(str(error))
     done = {(each["variant"], each["seed"]) for each in runs}
     for seed in range(options.seeds):
         for variant in names:
@@ -107,8 +103,7 @@ def main() -> None:
                 continue
             found = learn(variant, seed, options.decisions, options.deals)
             runs.append(found | {"asked": asked})
-            with whole_file(file) as out:
-                out.write(b"[\n" + ",\n".join(map(json.dumps, runs)).encode() + b"\n]\n")
+            write(file, runs)
             print(f"{variant} | {seed} | {runs[-1]['points']:+.2f}", flush=True)
     print(table(runs))
 

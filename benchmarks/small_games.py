@@ -28,7 +28,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from variants import NEVER, VARIANTS, patches  # noqa: E402
+from variants import NEVER, VARIANTS, kept, patches, write  # noqa: E402
 
 import agents  # noqa: E402
 from agents import exploit, small, tree  # noqa: E402
@@ -77,18 +77,6 @@ def learn(
             yield trainer.decisions, spent, tree.exploitability(written.tree, strategy).mean
 
 
-def kept(file: Path, decisions: int | None) -> list[dict[str, Any]]:
-    """The runs in the file, which must be of so many decisions. Raises ValueError."""
-    runs: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []
-    for each in runs:
-        had = each.get("asked", "not said theirs")
-        if had != decisions:
-            raise ValueError(
-                f"--decisions {decisions}: runs in {file} have {had}; give another --json"
-            )
-    return runs
-
-
 def run(options: argparse.Namespace, runs: list[dict[str, Any]]) -> None:
     """Every game, variant and seed that the file lacks; curves also to TensorBoard."""
     from torch.utils.tensorboard import SummaryWriter
@@ -115,9 +103,9 @@ def run(options: argparse.Namespace, runs: list[dict[str, Any]]) -> None:
                 writer.close()
                 runs.append(
                     {"game": game, "variant": variant, "seed": seed, "uniform": uniform}
-                    | {"asked": options.decisions, "curve": curve}
+                    | {"asked": {"decisions": options.decisions}, "curve": curve}
                 )
-                file.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
+                write(file, runs)
                 print(f"{game} | {variant} | {seed} | {curve[-1]}", flush=True)
     print(table(runs))
 
@@ -279,7 +267,7 @@ def main() -> None:
         Path(options.svg).write_text(svg(json.loads(Path(options.plot).read_text())))
     else:
         try:
-            runs = kept(Path(options.json), options.decisions)
+            runs = kept(Path(options.json), {"decisions": options.decisions})
         except ValueError as error:
             parser.error(str(error))
         run(options, runs)

@@ -1,4 +1,4 @@
-"""What ablations change in the trainer: settings, or a part of it that is taken away.
+"""What ablations change in the trainer: a part of it that is taken away; and the runs of before.
 
 For benchmarks/small_games.py and benchmarks/ablations.py.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -19,6 +21,7 @@ from agents.network import Critic, Features
 from agents.ppo import Trainer
 from agents.ppo_config import NetworkConfig
 from ginenv import actions, cards, observation
+from ginenv.files import whole_file
 
 NEVER = 1e9
 """As the magnet's time constant: it stays uniform."""
@@ -129,3 +132,26 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **{variant: {} for variant in WITHOUT},
 }
 """Settings that each changes; see also :func:`patches`."""
+
+
+def kept(file: Path, asked: dict[str, int | None]) -> list[dict[str, Any]]:
+    """The runs in the file, if there is one; ``asked``: the options that must be theirs too.
+
+    Raises ValueError for runs of which something else was asked: they don't compare.
+    """
+    runs: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []
+    for each in runs:
+        theirs = each.get("asked")
+        for name, value in asked.items():
+            had = theirs.get(name) if isinstance(theirs, dict) else "not said theirs"
+            if had != value:
+                raise ValueError(
+                    f"--{name} {value}: runs in {file} have {had}; give another --json"
+                )
+    return runs
+
+
+def write(file: Path, runs: list[dict[str, Any]]) -> None:
+    """All runs so far, a line each."""
+    with whole_file(file) as out:
+        out.write(b"[\n" + ",\n".join(map(json.dumps, runs)).encode() + b"\n]\n")

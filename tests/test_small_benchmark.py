@@ -113,9 +113,10 @@ def test_runs_of_other_lengths_are_not_mixed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "runs.json"
-    file.write_text(json.dumps([{"game": "small_a", "variant": "recipe", "seed": 0, "asked": 64}]))
+    run = {"game": "small_a", "variant": "recipe", "seed": 0, "asked": {"decisions": 64}}
+    file.write_text(json.dumps([run]))
     before = file.read_bytes()
-    assert len(small_games.kept(file, 64)) == 1
+    assert len(small_games.kept(file, {"decisions": 64})) == 1
     monkeypatch.setattr(sys, "argv", ["small_games.py", "--decisions", "128", "--json", str(file)])
     with pytest.raises(SystemExit) as ended:
         small_games.main()
