@@ -244,9 +244,8 @@ class Run:
             "seconds": self.before["seconds"] + round(self.seconds),
         }
         path = self.folder / "policy.safetensors"
-        config, critic = self.config, None
-        if "hand" in config.episodes:
-            critic = (self.trainer.critic, config.critic, config.reward_scale)
+        config = self.config
+        critic = (self.trainer.critic, config.critic, config.reward_scale)
         save_policy(path, self.trainer.averaged(), config.actor, header, critic)
         state = {
             "trainer": trainer_state,

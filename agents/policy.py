@@ -46,8 +46,9 @@ def save_policy(
     """Write a policy file whole.
 
     ``header`` holds at least ``rules``: those trained on, each with every field by name.
-    ``critic``: with its size and the points of one unit of its values, for showing what hands are
-    worth (:mod:`agents.watch`); it plays no part in how the policy plays.
+    ``critic``: with its size and the points of one unit of its values. It shows what hands are
+    worth (:mod:`agents.watch`) and other runs begin with it; it has no part in how the policy
+    plays.
     """
     metadata = {
         "format": FORMAT,

@@ -249,11 +249,14 @@ def play_one(
 
 
 def judge_of(path: Path) -> Judge | None:
-    """The critic in a policy file, if there is one.
+    """The critic in a policy file, if there is one that knows what points are worth.
 
-    Raises agents.policy.PolicyFileError for a damaged file.
+    (Of games alone it knows the chance to win.) Raises agents.policy.PolicyFileError for a damaged
+    file.
     """
-    from agents.policy import Judge, load_critic
+    from agents.policy import Judge, load_critic, read_header
 
+    if "hand" not in read_header(path).get("episodes", ["hand"]):
+        return None
     found = load_critic(path)
     return None if found is None else Judge(*found)

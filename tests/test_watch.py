@@ -107,10 +107,10 @@ def test_a_forfeited_hand_keeps_its_thoughts() -> None:
     replay.check(told)
 
 
-def saved(path: Path, critic: bool) -> tuple[Actor, Critic]:
+def saved(path: Path, critic: bool, episodes: tuple[str, ...] = ("hand",)) -> tuple[Actor, Critic]:
     torch.manual_seed(0)
     actor, judge = Actor(SMALL), Critic(SMALL)
-    header = {"rules": [preset("classic").to_dict()], "decisions": 12}
+    header = {"rules": [preset("classic").to_dict()], "episodes": episodes, "decisions": 12}
     save_policy(path, actor, SMALL, header, (judge, SMALL, 20.0) if critic else None)
     return actor, judge
 
@@ -128,6 +128,13 @@ def test_a_policy_file_may_hold_its_critic(tmp_path: Path) -> None:
         assert torch.equal(weight, found.critic.state_dict()[name])
     saved(path, critic=False)
     Policy.load(path, preset("classic"))
+    assert watch.judge_of(path) is None
+
+
+def test_the_critic_of_games_alone_says_nothing_of_points(tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    saved(path, critic=True, episodes=("game",))
+    assert load_critic(path) is not None
     assert watch.judge_of(path) is None
 
 
