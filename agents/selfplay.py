@@ -2,8 +2,8 @@
 
 It plays both seats, or on some lanes one against an agent. Lanes are shared out among the rules
 that are trained on and, of each, among single hands and hands of games. A hand is what is paid for:
-singly its points, in a game the change in the chance to win the game. So a hand is an episode of
-learning, also in a game.
+singly its points, in a game the change in the chance to win the game, which goes by what each side
+has won lately on these lanes. So a hand is an episode of learning, also in a game.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class _Group:
         self.rules = rules
         self.opponent = opponent
         """He has seat 0 on even lanes, seat 1 on odd ones."""
-        self.points: NDArray[np.floating[Any]] = FIRST_GUESS_SHARES * 1000
+        self.points: NDArray[np.floating[Any]] = np.tile(FIRST_GUESS_SHARES * 500, (2, 1))
+        """How often hands brought 0, 1, 2, ... points to the policy and to the opponent, [2, .]."""
         self.tries: list[playouts.Tries] = []
         dealers = match.cut(rules, generator, lanes)
         self.play = play.start(rules, episode, self._decks(lanes), dealers)
@@ -127,19 +128,25 @@ class _Group:
     def new_chances(self) -> None:
         """Take up what hands have brought into the table of chances; old hands fade."""
         if self.play.episode == "game":
-            self.table = winning_chances(self.rules.target, self.points)
+            points = self.points
+            if self.opponent is None:  # it is both players
+                points = points + points[::-1]
+            self.table = winning_chances(self.rules.target, points)
             self.chance = self._chances(np.arange(len(self.play)))
         self.points = self.points * 0.5
 
     def _chances(self, lanes: NDArray[np.intp]) -> NDArray[np.float32]:
         """Player 0's chance to win each game as it stands, [N]."""
-        return self._chances_at(self.play.match.totals[lanes, 0])
+        return self._chances_at(lanes, self.play.match.totals[lanes, 0])
 
-    def _chances_at(self, totals: NDArray[np.int32]) -> NDArray[np.float32]:
+    def _chances_at(
+        self, lanes: NDArray[np.intp], totals: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
         """The same with these totals, [N, 2]; only one of the two can be at the target."""
-        own, other = np.minimum(totals, self.rules.target - 1).T
+        first, second = np.minimum(totals, self.rules.target - 1).T
         won, lost = (totals >= self.rules.target).T
-        chance = self.table[own, other]
+        # The table is the policy's, who is player 0 on odd lanes.
+        chance = np.where(lanes % 2, self.table[first, second], 1 - self.table[second, first])
         return np.where(won, 1, np.where(lost, 0, chance)).astype(np.float32)
 
     def answers(self) -> NDArray[np.intp]:
@@ -181,10 +188,11 @@ class _Group:
         movers = np.concatenate([each.hands.mover for each in tries])
         if in_games:
             totals = np.concatenate([each.sheets.totals[:, 0] for each in tries])
-            before = self._chances_at(totals)
+            lanes = np.concatenate([each.rows for each in tries])
+            before = self._chances_at(lanes, totals)
             # A hand that nobody has won adds 0.
             totals[np.arange(len(totals)), winner] += points
-            worth = (self._chances_at(totals) - before) / chance_scale
+            worth = (self._chances_at(lanes, totals) - before) / chance_scale
             worth = np.where(movers == 0, worth, -worth)
         else:
             worth = np.where(winner == movers, points, -points) / point_scale
@@ -234,9 +242,10 @@ class _Group:
     def _count(self, lanes: NDArray[np.intp], movers: NDArray[np.intp], counts: HandCounts) -> None:
         hands = self.play.hands
         counts.count(hands, lanes, movers)
-        points = hands.points[lanes]
-        won = np.minimum(points[hands.winner[lanes] >= 0], MOST_POINTS)
-        self.points += np.bincount(won, minlength=MOST_POINTS + 1)
+        points, winners = np.minimum(hands.points[lanes], MOST_POINTS), hands.winner[lanes]
+        for side, player in enumerate((1 - lanes % 2, lanes % 2)):
+            won = points[winners == player]
+            self.points[side] += np.bincount(won, minlength=MOST_POINTS + 1)
 
     def state_dict(self) -> dict[str, Any]:
         """Tensors that :meth:`load_state_dict` goes on from."""
@@ -255,7 +264,12 @@ class _Group:
         self.load_chances(state)
 
     def load_chances(self, state: dict[str, Any]) -> None:
-        """Take over what hands have brought so far, and the table made of it; no lanes."""
+        """Take over what hands have brought so far, and the table made of it; no lanes.
+
+        Raises ValueError for those of an earlier version, in which both sides were one.
+        """
+        if state["points"].shape != self.points.shape:
+            raise ValueError("saved by an earlier version: points are not told apart by side")
         self.points = state["points"].numpy().copy()
         if state["chances"] is not None:
             self.table = state["chances"].numpy().copy()

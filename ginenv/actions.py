@@ -98,7 +98,7 @@ def words(legal: Legal) -> NDArray[np.uint64]:
 
 def mask(legal: Legal) -> NDArray[np.uint8]:
     """1 for each legal action and 0 for the others, uint8 [B, 108]."""
-    if len(legal.others) > 1:
+    if len(legal.others) != 1:
         return unpack(words(legal))
     # One lane is quicker without arrays of one.
     discards, knocks, others = (column.item() for column in legal)

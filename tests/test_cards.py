@@ -100,6 +100,10 @@ def test_masks_hold_just_the_legal_actions() -> None:
     assert mask.dtype == np.uint8
     assert mask.shape == (64, 108)
     assert [set(row.nonzero()[0].tolist()) for row in mask] == chosen
+    for few in (0, 1):
+        np.testing.assert_array_equal(
+            actions.mask(Legal(*(part[:few] for part in legal))), mask[:few]
+        )
     for action in range(-2, 110):
         inside = actions.contains(actions.words(legal), np.full(64, action))
         assert inside.tolist() == [action in one for one in chosen]

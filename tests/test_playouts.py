@@ -57,8 +57,7 @@ def judge(view: View, hidden: np.ndarray) -> np.ndarray:
 
 def chance_before(group: Any, lane: int, mover: int) -> float:
     totals = group.play.match.totals[lane, 0]
-    chance = float(group.table[totals[0], totals[1]])
-    return chance if mover == 0 else 1 - chance
+    return float(group.table[totals[mover], totals[1 - mover]])
 
 
 @pytest.mark.parametrize("opponent", [None, "expert"])
@@ -116,8 +115,7 @@ def test_an_action_is_worth_what_the_hand_then_brings(
                 own, other = totals[mover], totals[1 - mover]
                 chance = float(own >= 100)
                 if max(own, other) < 100:
-                    chance = group.table[totals[0], totals[1]]
-                    chance = chance if mover == 0 else 1 - chance
+                    chance = group.table[totals[mover], totals[1 - mover]]
                 worth[action] = chance / 0.2
         if not worth:
             continue

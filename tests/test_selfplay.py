@@ -19,7 +19,7 @@ CLASSIC = preset("classic")
 def test_chances_by_hand() -> None:
     """Every win brings 10, to 20. V(10, 10) = 1/2; V(0, 10) = (V(10, 10) + 0) / 2 = 1/4;
     V(10, 0) = 3/4; V(0, 0) = (V(10, 0) + V(0, 10)) / 2 = 1/2. Totals between count likewise."""
-    table = winning_chances(20, np.eye(11)[10])
+    table = winning_chances(20, np.eye(11)[[10, 10]])
     assert table[10, 10] == table[0, 0] == 0.5
     assert (table[0, 10], table[10, 0]) == (0.25, 0.75)
     assert (table[3, 17], table[17, 3]) == (0.25, 0.75)
@@ -27,22 +27,29 @@ def test_chances_by_hand() -> None:
 
 def test_chances_of_both_sides_make_one_and_grow_with_the_total() -> None:
     points = np.random.default_rng(0).integers(0, 100, 130).astype(float)
-    table = winning_chances(100, points)
+    table = winning_chances(100, np.stack([points, points]))
     np.testing.assert_allclose(table + table.T, 1, atol=1e-6)
     assert (np.diff(table, axis=0) >= -1e-6).all()
     assert table[99, 0] > 0.7
 
 
 def test_chances_are_those_of_games_played_out() -> None:
+    """The first wins 60 % of hands, and more in each."""
     rng = np.random.default_rng(1)
-    points = np.zeros(60)
-    points[[5, 20, 50]] = 1, 2, 1
+    values, shares = [[5, 20, 50], [5, 10, 30]], [0.25, 0.5, 0.25]
+    points = np.zeros((2, 60))
+    for side, chance in enumerate((0.6, 0.4)):
+        points[side, values[side]] = 40 * chance * np.array(shares)
     totals = np.tile([30, 60], (20_000, 1))
     while (open_ := (totals.max(axis=1) < 100).nonzero()[0]).size:
-        won = rng.integers(0, 2, len(open_))
-        totals[open_, won] += rng.choice([5, 20, 50], len(open_), p=[0.25, 0.5, 0.25])
+        won = (rng.random(len(open_)) > 0.6).astype(int)
+        totals[open_, won] += np.array(values)[won, rng.choice(3, len(open_), p=shares)]
     share = (totals[:, 0] >= 100).mean()
-    assert winning_chances(100, points)[30, 60] == pytest.approx(share, abs=0.012)
+    table = winning_chances(100, points)
+    assert table[30, 60] == pytest.approx(share, abs=0.012)
+    assert table[60, 30] > 1 - table[30, 60]
+    # Ten points are worth more to who is slower.
+    assert table[0, 0] - table[0, 10] > table[10, 0] - table[0, 0]
 
 
 def play_on(lanes: SelfPlay, steps: int, rng: np.random.Generator) -> tuple[list, HandCounts]:
@@ -94,7 +101,8 @@ def test_some_games_begin_at_scores_drawn() -> None:
     assert 0.44 < begun.mean() < 0.56
     assert set(games.totals[begun].flatten().tolist()) == set(range(30))
     table = lanes.groups[1].table
-    np.testing.assert_array_equal(lanes.groups[1].chance, table[tuple(games.totals[:, 0].T)])
+    expected = table[tuple(games.totals[:, 0].T)]
+    np.testing.assert_allclose(lanes.groups[1].chance, expected, atol=1e-6)
     restarted: list[bool] = []
     simple = agents.load("simple", CLASSIC)
     while len(restarted) < 300:
@@ -118,6 +126,14 @@ def test_saved_lanes_go_on_as_if_never_stopped() -> None:
             assert np.array_equal(a, b)
 
 
+def test_lanes_of_an_earlier_version_are_refused() -> None:
+    lanes = SelfPlay([CLASSIC], ["game"], 8, np.random.default_rng(0))
+    state = lanes.state_dict()
+    state["groups"][0]["points"] = state["groups"][0]["points"].sum(0)
+    with pytest.raises(ValueError, match="saved by an earlier version"):
+        lanes.load_state_dict(state)
+
+
 def test_opponents_have_their_seats_on_their_share_of_the_lanes() -> None:
     """And act there by what they see; elsewhere nobody answers for the policy."""
     agent = agents.load("simple", CLASSIC)
@@ -133,6 +149,26 @@ def test_opponents_have_their_seats_on_their_share_of_the_lanes() -> None:
         assert look.masks[rows, answers[rows]].all()
         own = np.where(look.masks > 0, np.random.default_rng(4).random(look.masks.shape), -1)
         lanes.step(np.where(answered, answers, own.argmax(axis=1)), 20, 0.2, HandCounts())
+
+
+def test_chances_go_by_who_wins_on_the_lanes_of_an_opponent() -> None:
+    """`adaptive` in the policy's place wins more than half from `simple`, whichever seat it has."""
+    rng = np.random.default_rng(4)
+    simple, adaptive = (agents.load(name, CLASSIC) for name in ("simple", "adaptive"))
+    lanes = SelfPlay([CLASSIC], ["game"], 256, rng, [simple], 0.75)
+    alone, group = lanes.groups
+    for _ in range(300):
+        asked, answers = lanes.ask(adaptive), lanes.answers()
+        chosen = np.where(answers == engine.NO_ACTION, asked, answers)
+        lanes.step(chosen, 20.0, 0.2, HandCounts())
+    lanes.new_chances()
+    assert group.table[0, 0] > 0.6
+    np.testing.assert_allclose(alone.table + alone.table.T, 1, atol=1e-6)
+    totals = group.play.match.totals[:, 0]
+    seat = 1 - np.arange(len(totals)) % 2
+    own, other = (totals[np.arange(len(totals)), each] for each in (seat, 1 - seat))
+    policys = np.where(seat == 0, group.chance, 1 - group.chance)
+    np.testing.assert_allclose(policys, group.table[own, other], atol=1e-6)
 
 
 def test_a_teacher_is_asked_on_every_lane() -> None:
