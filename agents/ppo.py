@@ -28,7 +28,7 @@ from agents import ranks
 from agents.device import find_device, find_dtype
 from agents.network import Actor, Critic, Deck, Features, features, masked_log_probs
 from agents.playouts import Continuation
-from agents.policy import Judge, Policy, load_critic
+from agents.policy import Judge, Policy, load_critic, read_header
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
 from agents.selfplay import HandCounts, SelfPlay
@@ -88,7 +88,7 @@ class Trainer:
         self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
 
     def _begin_with(self, name: str) -> None:
-        """Take a policy's weights, and those of its critic if it has one of the same size."""
+        """Take a policy's weights, and its critic's if it is of this size and judges this."""
         policy = agents.load(name, self.rules[0])
         if not isinstance(policy, Policy):
             raise ValueError(f"start={name}: must be a trained policy")
@@ -98,17 +98,20 @@ class Trainer:
             raise ValueError(
                 f"start={name}: its network must be of the size actor={self.config.actor}"
             ) from None
-        found, ours = load_critic(agents.policy_file(name)), self.critic.state_dict()
+        path = agents.policy_file(name)
+        found, ours = load_critic(path), self.critic.state_dict()
         sizes = {n: x.shape for n, x in ours.items()}
-        if found and found[1] == self.config.reward_scale:
+        judged = set(read_header(path).get("episodes", []))
+        if found and found[1] == self.config.reward_scale and judged >= set(self.config.episodes):
             theirs = found[0].state_dict()
             if {n: x.shape for n, x in theirs.items()} == sizes:
                 self.critic.load_state_dict(theirs)
                 return
         if self.config.playout_depth and self.teacher is None:
             raise ValueError(
-                f"start={name}: has no critic of the size critic={self.config.critic} and of "
-                f"reward_scale={self.config.reward_scale}, which playout_depth asks from the start"
+                f"start={name}: has no critic of the size critic={self.config.critic}, of "
+                f"reward_scale={self.config.reward_scale} and for episodes={self.config.episodes}, "
+                "which playout_depth asks from the start"
             )
 
     def _seeds(self, rank: int) -> np.random.SeedSequence:
@@ -333,8 +336,8 @@ class Trainer:
     ) -> Iterator[tuple[dict[str, Tensor], dict[str, Tensor]]]:
         """All of ``batch`` once, in parts, and with each what the critic learns from.
 
-        While actions are played out the critic learns from as many of ``every`` decision: it is
-        asked about others' positions too.
+        While actions are played out it learns from equally many, drawn anew each time from
+        ``every`` decision: it is asked about the opponents' positions too.
         """
         count, size = len(batch["chosen"]), self.config.minibatch // self.config.ranks
         if not count:  # the policy was sure of all

@@ -40,8 +40,8 @@ class PPOConfig:
     """hand: hands played singly, paid by their points; game: hands of games, paid by the change in
     the chance to win the game. Lanes are shared out among them."""
     random_scores: float = 0.0
-    """Share of the games that begin at totals drawn evenly below the target, as if hands had been
-    played: scores near it are rare in games that begin at nothing."""
+    """Share of the games that begin at totals drawn evenly below the target, with the boxes that go
+    with them: scores near it are rare in games that begin at nothing."""
     seed: int = 0
     """Of the decks, the first weights, all choices and the order of minibatches."""
     decisions: int = 100_000_000
@@ -66,7 +66,8 @@ class PPOConfig:
     """How long, if there is a teacher. Temperature and learning rate run over what follows."""
     playout_decisions: int = 0
     """After the teacher's lessons, if there are any, so many decisions are learnt from by playing
-    out the likeliest actions of each position; what follows is PPO."""
+    out the likeliest actions of each position; what follows is PPO. Meanwhile the critic learns
+    from equally many positions drawn from all, the opponents' included."""
     playout_depth: int = 0
     """Decisions after the action tried; then the critic is asked what the hand is worth: less luck
     and fewer decisions to play. 0: hands are played to their end."""

@@ -106,7 +106,8 @@ class _Group:
         self.opponent = opponent
         """He has seat 0 on even lanes, seat 1 on odd ones."""
         self.points: NDArray[np.floating[Any]] = np.tile(FIRST_GUESS_SHARES * 500, (2, 1))
-        """How often hands brought 0, 1, 2, ... points to the policy and to the opponent, [2, .]."""
+        """How often hands brought 0, 1, 2, ... points to the policy and to the opponent, or to the
+        two players that it is, [2, MOST_POINTS + 1]."""
         self.tries: list[playouts.Tries] = []
         dealers = match.cut(rules, generator, lanes)
         self.play = play.start(rules, episode, self._decks(lanes), dealers)
@@ -118,12 +119,18 @@ class _Group:
         return engine.shuffle(self.rules, self.generator, lanes)[:, None]
 
     def _draw_scores(self, lanes: NDArray[np.intp]) -> None:
-        """On some of these lanes, where games begin, both players have points already."""
+        """On some of these lanes, where games begin, both players have points already.
+
+        And as many boxes as it takes on average to win them, one hand for each.
+        """
         if not self.random_scores:
             return
         drawn = lanes[self.generator.random(len(lanes)) < self.random_scores]
         totals = self.generator.integers(0, self.rules.target, (len(drawn), 2))
-        self.play.match.totals[drawn, 0] = totals
+        sheets = self.play.match
+        sheets.totals[drawn, 0] = totals
+        sheets.boxes[drawn, 0] = np.ceil(totals / FIRST_GUESS)
+        sheets.rounds[drawn] = sheets.boxes[drawn, 0].sum(axis=1)
 
     def new_chances(self) -> None:
         """Take up what hands have brought into the table of chances; old hands fade."""
@@ -264,13 +271,10 @@ class _Group:
         self.load_chances(state)
 
     def load_chances(self, state: dict[str, Any]) -> None:
-        """Take over what hands have brought so far, and the table made of it; no lanes.
-
-        Raises ValueError for those of an earlier version, in which both sides were one.
-        """
-        if state["points"].shape != self.points.shape:
-            raise ValueError("saved by an earlier version: points are not told apart by side")
-        self.points = state["points"].numpy().copy()
+        """Take over what hands have brought so far, and the table made of it; no lanes."""
+        points = state["points"].numpy()
+        # Runs of before did not tell the sides apart.
+        self.points = np.tile(points / 2, (2, 1)) if points.ndim == 1 else points.copy()
         if state["chances"] is not None:
             self.table = state["chances"].numpy().copy()
             self.chance = self._chances(np.arange(len(self.play)))

@@ -27,8 +27,9 @@ sys.path.insert(0, str(ROOT))
 import agents  # noqa: E402
 from agents import Agent, playouts  # noqa: E402
 from agents.playouts import Continuation, Tries  # noqa: E402
-from agents.policy import Judge, Policy, PolicyFileError, load_critic  # noqa: E402
+from agents.policy import Policy, PolicyFileError  # noqa: E402
 from agents.selfplay import HandCounts, SelfPlay  # noqa: E402
+from agents.watch import judge_of  # noqa: E402
 from ginenv import engine, observation  # noqa: E402
 from ginenv.engine import State  # noqa: E402
 from ginenv.match import Match  # noqa: E402
@@ -143,14 +144,13 @@ def main() -> None:
     rules = preset("classic")
     try:
         policy, opponent = (agents.load(each, rules) for each in (options.policy, options.opponent))
-        critic = load_critic(agents.policy_file(options.policy))
+        judge = judge_of(agents.policy_file(options.policy))
     except (PolicyFileError, ValueError) as error:
         parser.error(str(error))
-    if not isinstance(policy, Policy) or critic is None:
-        parser.error(f"{options.policy}: must be a policy with a critic")
+    if not isinstance(policy, Policy) or judge is None:
+        parser.error(f"{options.policy}: must be a policy with a critic of single hands")
     generator = np.random.default_rng(0)
     tries = positions(policy, opponent, options.lanes, options.share, generator)
-    judge = Judge(*critic)
     found = {
         depth: play(
             tries,

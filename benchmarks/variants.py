@@ -1,4 +1,4 @@
-"""What ablations change in the trainer: a part of it that is taken away; and the runs of before.
+"""What ablations change in the trainer, settings or a part taken away; and how runs are kept.
 
 For benchmarks/small_games.py and benchmarks/ablations.py.
 """
@@ -143,7 +143,7 @@ def kept(file: Path, asked: dict[str, int | None]) -> list[dict[str, Any]]:
     for each in runs:
         theirs = each.get("asked")
         for name, value in asked.items():
-            had = theirs.get(name) if isinstance(theirs, dict) else "not said theirs"
+            had = theirs.get(name, "another") if isinstance(theirs, dict) else "another"
             if had != value:
                 raise ValueError(
                     f"--{name} {value}: runs in {file} have {had}; give another --json"

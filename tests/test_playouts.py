@@ -203,13 +203,18 @@ def test_the_critic_learns_from_the_opponents_positions_too(
         )
     )  # fmt: skip
     seen: list[tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]] = []
-    step = trainer._gradient_step
+    step, losses = trainer._gradient_step, trainer.losses
 
     def noted(batch: dict[str, torch.Tensor], judged: dict[str, torch.Tensor]) -> Any:
         seen.append((batch, judged))
         return step(batch, judged)
 
+    def lost(log_probs: Any, values: Any, guess: Any, batch: dict[str, torch.Tensor]) -> Any:
+        assert batch["returns"] is seen[-1][1]["returns"]
+        return losses(log_probs, values, guess, batch)
+
     monkeypatch.setattr(trainer, "_gradient_step", noted)
+    monkeypatch.setattr(trainer, "losses", lost)
     rollout, _ = trainer.collect()
     trainer.update(rollout)
     learnt = sum(len(batch["chosen"]) for batch, _ in seen)

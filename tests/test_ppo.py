@@ -394,7 +394,8 @@ def test_after_the_lessons_schedules_run_over_the_rest() -> None:
 
 def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
     first = Trainer(config(seed=5))
-    header = {"rules": [preset("classic").to_dict()], "episodes": ["hand"], "decisions": 0}
+    header = {"rules": [preset("classic").to_dict()], "decisions": 0}
+    header["episodes"] = ["hand", "game"]
     path = tmp_path / "start.safetensors"
     for scale, same in ((5.0, False), (20.0, True)):  # the first critic counts in other units
         save_policy(path, first.actor, SMALL, header, (first.critic, SMALL, scale))
@@ -419,6 +420,12 @@ def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
     for fault, more in (("critic=", {"critic": large}), ("reward_scale=7", {"reward_scale": 7})):
         with pytest.raises(ValueError, match=f"has no critic .*{fault}"):
             Trainer(config(**judging, **more))
+    save_policy(
+        path, first.actor, SMALL, header | {"episodes": ["game"]}, (first.critic, SMALL, 20.0)
+    )
+    Trainer(config(**judging, episodes=["game"]))
+    with pytest.raises(ValueError, match=r"has no critic .*for episodes=\['hand'\]"):
+        Trainer(config(**judging, episodes=["hand"]))
     for start, fault in (
         ("simple", "start=simple: must be a trained policy"),
         ("best", "start=best: its network must be of the size"),

@@ -147,7 +147,9 @@ def child_of(process: subprocess.Popen[str]) -> int:
 @pytest.mark.parametrize("lost", [0, 1])
 def test_a_lost_rank_ends_the_others_and_the_run_goes_on(lost: int, tmp_path: Path) -> None:
     """Two ranks: one is killed, the other says so; then one rank alone goes on."""
-    process = start(tmp_path, "--decisions", 100_000_000, "--ranks", 2, *OFTEN, *HANDS)
+    many = "100_000_000"
+    played_out = "--playout_decisions", many, "--playout_depth", 1
+    process = start(tmp_path, "--decisions", many, "--ranks", 2, *played_out, *OFTEN, *HANDS)
     await_decisions(tmp_path, process, 4_096)
     os.kill(child_of(process) if lost else process.pid, signal.SIGKILL)
     told = finish(process, 1 if lost else -signal.SIGKILL)

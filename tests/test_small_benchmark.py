@@ -54,9 +54,8 @@ def test_renamed_suits_are_the_same_decisions() -> None:
         count = len(batch["chosen"])
         batch |= {"gains": torch.randn(count, generator=_seeded()), "returns": torch.ones(count)}
         batch["magnet"] = batch["old"]
-        figures = [
-            step(trainer, batch, batch) for _ in range(6)
-        ]  # in some of six suits change places
+        # In some of six suits change places.
+        figures = [step(trainer, batch, batch) for _ in range(6)]
         told.append([[float(each[name]) for name in sorted(each)] for each in figures])
     np.testing.assert_allclose(told[0], told[1], atol=1e-4)
 

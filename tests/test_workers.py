@@ -23,6 +23,8 @@ from ginenv.rules import preset
 ROOT = Path(__file__).resolve().parent.parent
 RULES, EPISODES, LANES = [preset(), preset("straight")], ["hand", "game"], 20
 CPU = torch.device("cpu")
+SCORES = 0.5
+"""Share of games that begin at drawn scores."""
 SMALL = NetworkConfig(width=16, layers=1)
 
 
@@ -32,14 +34,15 @@ def seeds(seed: int) -> list[np.random.SeedSequence]:
 
 @pytest.fixture
 def workers() -> Iterator[Workers]:
-    made = Workers(RULES, EPISODES, LANES, seeds(1), CPU)
+    made = Workers(RULES, EPISODES, LANES, seeds(1), CPU, SCORES)
     yield made
     made.close()
 
 
 def in_process(seed: int) -> list[SelfPlay]:
     return [
-        SelfPlay(RULES, EPISODES, LANES // 2, np.random.default_rng(each)) for each in seeds(seed)
+        SelfPlay(RULES, EPISODES, LANES // 2, np.random.default_rng(each), random_scores=SCORES)
+        for each in seeds(seed)
     ]
 
 
@@ -109,16 +112,18 @@ def config(**given: object) -> PPOConfig:
 
 def test_training_goes_on_with_workers_and_without() -> None:
     """As if never stopped with as many; with another number on new lanes, from the same weights."""
-    whole, half, again = (Trainer(config(workers=2)) for _ in range(3))
+    whole, half, again = (Trainer(config(workers=2, random_scores=SCORES)) for _ in range(3))
     for trainer in (whole, half):
         trainer.iterate()
     state = half.state_dict()
     again.load_state_dict(state)
     assert whole.iterate() == again.iterate()
-    alone = Trainer(config())
+    alone = Trainer(config(random_scores=SCORES))
+    assert alone.lanes.groups[1].play.match.totals.any()
     alone.load_state_dict(state)
     assert alone.decisions == half.decisions
     saved = state["ranks"][0]["lanes"]["workers"][0]["groups"]
+    assert (saved[1]["match"]["totals"].amin(dim=(1, 2)) > 0).any()  # after too few hands for that
     for group, other in zip(alone.lanes.groups, saved, strict=True):
         assert np.array_equal(group.points, other["points"].numpy())
     alone.iterate()

@@ -101,8 +101,10 @@ function tell(words) {
 function follow() {
   clearTimeout(page.linking); // else the place left would be written over the one asked for
   const link = host.readLink();
+  const asked = ++page.asked;
   return guarded(async () => {
     page.tags = await host.tags();
+    if (asked !== page.asked) return; // another one is asked for
     for (const name of ['hand', 'move', 'step', 'view']) {
       if (name in link) link[name] = Number(link[name]);
     }
