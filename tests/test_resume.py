@@ -1,70 +1,15 @@
-"""Runs that are stopped, killed or lose a rank, and go on."""
+"""Runs that are stopped or killed, and go on."""
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent
-SMOKE = ("--config", str(ROOT / "configs" / "smoke.yaml"), "--name", "r")
-OFTEN = ("--snapshot_seconds", "1e-6", "--evaluate_deals", "2", "--evaluate_every", "32768")
-"""A snapshot after each iteration of 4,096 decisions; few evaluations, which take longest."""
-HANDS = ("--episodes", "[hand]")
-"""Evaluated by hands too, which takes a moment; games of a first policy are long."""
-NO_THREADS = {"OMP_NUM_THREADS": "1"}
-
-
-def start(folder: Path, *args: object, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    command = [sys.executable, *launcher, str(ROOT / "train.py"), *SMOKE, *map(str, args)]
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, **NO_THREADS},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str], status: int = 0) -> str:
-    """All that it writes."""
-    out, errors = process.communicate(timeout=900)
-    assert process.returncode == status, out + errors
-    return out + errors
-
-
-def state(folder: Path) -> Any:
-    return torch.load(folder / "runs/r/state.pt", weights_only=True)
-
-
-def await_decisions(folder: Path, process: subprocess.Popen[str], decisions: int) -> None:
-    """Until there is a snapshot of so many."""
-    path = folder / "runs/r/state.pt"
-    until = time.monotonic() + 600
-    while not (path.exists() and state(folder)["trainer"]["decisions"] >= decisions):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(folder / "runs/r"))
-    events.Reload()
-    return {
-        tag: [(event.step, event.value) for event in events.Scalars(tag)]
-        for tag in events.Tags()["scalars"]
-        if not tag.startswith("speed/") and tag != "strength/seconds"
-    }
+from tests.training_runs import HANDS, OFTEN, await_decisions, curves, finish, start, state
 
 
 def assert_same(one: Any, other: Any, where: str = "state") -> None:
@@ -136,47 +81,3 @@ def test_a_signal_saves_first(number: signal.Signals, tmp_path: Path) -> None:
     process.send_signal(number)
     assert "go on with --resume" in finish(process, 128 + number)
     assert state(tmp_path)["trainer"]["decisions"] >= 8_192
-
-
-def child_of(process: subprocess.Popen[str]) -> int:
-    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return int(child)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lost", [0, 1])
-def test_a_lost_rank_ends_the_others_and_the_run_goes_on(lost: int, tmp_path: Path) -> None:
-    """Two ranks: one is killed, the other says so; then one rank alone goes on."""
-    many = "100_000_000"
-    played_out = "--playout_decisions", many, "--playout_depth", 1
-    process = start(tmp_path, "--decisions", many, "--ranks", 2, *played_out, *OFTEN, *HANDS)
-    await_decisions(tmp_path, process, 4_096)
-    os.kill(child_of(process) if lost else process.pid, signal.SIGKILL)
-    told = finish(process, 1 if lost else -signal.SIGKILL)
-    assert told.count("train.py: error: lost touch with another rank") == 1, told
-    assert told.count("go on with --resume") == 1
-    assert "Traceback" not in told
-    reached = state(tmp_path)["trainer"]["decisions"]
-    assert len(state(tmp_path)["trainer"]["ranks"]) == 2
-    # With as many ranks, then with another number of them.
-    for count in (2, 1):
-        reached += 8_192
-        finish(start(tmp_path, "--resume", "--decisions", reached, "--ranks", count))
-        assert state(tmp_path)["trainer"]["decisions"] == reached
-        assert len(state(tmp_path)["trainer"]["ranks"]) == count
-    steps = [step for step, _ in curves(tmp_path)["loss/value"]]
-    assert steps == list(range(4_096, reached + 1, 4_096))
-
-
-@pytest.mark.slow
-def test_torchrun_begins_a_run_and_goes_on_with_it_by_one_command(tmp_path: Path) -> None:
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
-    for part, decisions in enumerate((8_192, 16_384), start=1):
-        options = ("--resume", "--decisions", decisions, *OFTEN, *HANDS)
-        finish(start(tmp_path, *options, launcher=launcher))
-        saved = state(tmp_path)
-        assert saved["trainer"]["decisions"] == decisions
-        assert len(saved["trainer"]["ranks"]) == 2
-        assert len(saved["commands"]) == part
-    steps = [step for step, _ in curves(tmp_path)["loss/value"]]
-    assert steps == [4_096, 8_192, 12_288, 16_384]

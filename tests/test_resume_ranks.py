@@ -1,0 +1,56 @@
+"""Runs of two ranks that lose one, or were begun by torchrun, and go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.training_runs import HANDS, OFTEN, await_decisions, curves, finish, start, state
+
+
+def child_of(process: subprocess.Popen[str]) -> int:
+    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return int(child)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_lost_rank_ends_the_others_and_the_run_goes_on(lost: int, tmp_path: Path) -> None:
+    """Two ranks: one is killed, the other says so; then one rank alone goes on."""
+    many = "100_000_000"
+    played_out = ("--playout_decisions", many, "--playout_depth", 1) if lost else ()
+    process = start(tmp_path, "--decisions", many, "--ranks", 2, *played_out, *OFTEN, *HANDS)
+    await_decisions(tmp_path, process, 4_096)
+    os.kill(child_of(process) if lost else process.pid, signal.SIGKILL)
+    told = finish(process, 1 if lost else -signal.SIGKILL)
+    assert told.count("train.py: error: lost touch with another rank") == 1, told
+    assert told.count("go on with --resume") == 1
+    assert "Traceback" not in told
+    reached = state(tmp_path)["trainer"]["decisions"]
+    assert len(state(tmp_path)["trainer"]["ranks"]) == 2
+    # With as many ranks, then with another number of them.
+    for count in (2, 1):
+        reached += 8_192
+        finish(start(tmp_path, "--resume", "--decisions", reached, "--ranks", count))
+        assert state(tmp_path)["trainer"]["decisions"] == reached
+        assert len(state(tmp_path)["trainer"]["ranks"]) == count
+    steps = [step for step, _ in curves(tmp_path)["loss/value"]]
+    assert steps == list(range(4_096, reached + 1, 4_096))
+
+
+@pytest.mark.slow
+def test_torchrun_begins_a_run_and_goes_on_with_it_by_one_command(tmp_path: Path) -> None:
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    for part, decisions in enumerate((8_192, 16_384), start=1):
+        options = ("--resume", "--decisions", decisions, *OFTEN, *HANDS)
+        finish(start(tmp_path, *options, launcher=launcher))
+        saved = state(tmp_path)
+        assert saved["trainer"]["decisions"] == decisions
+        assert len(saved["trainer"]["ranks"]) == 2
+        assert len(saved["commands"]) == part
+    steps = [step for step, _ in curves(tmp_path)["loss/value"]]
+    assert steps == [4_096, 8_192, 12_288, 16_384]
