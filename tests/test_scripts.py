@@ -37,16 +37,26 @@ def refused(done: subprocess.CompletedProcess[str], message: str) -> bool:
     return done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
 
 
+Refusal = Callable[[Callable[[list[str]], int], list[str]], str]
+
+
+@pytest.fixture
 def refusal(
-    main: Callable[[list[str]], int], args: list[str], capsys: pytest.CaptureFixture[str]
-) -> str:
-    """What a command that ends with status 2 says, run in this process."""
-    try:
-        status: object = main(args)
-    except SystemExit as stop:
-        status = stop.code
-    assert status == 2
-    return capsys.readouterr().err
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Refusal:
+    """What a command says that ends with status 2 and writes nothing, run in this process."""
+
+    def said(main: Callable[[list[str]], int], args: list[str]) -> str:
+        monkeypatch.chdir(tmp_path)
+        try:
+            status: object = main(args)
+        except SystemExit as stop:
+            status = stop.code
+        assert status == 2
+        assert not list(tmp_path.iterdir())
+        return capsys.readouterr().err
+
+    return said
 
 
 @pytest.fixture(scope="module")
@@ -196,16 +206,8 @@ def test_evaluate_plays_matches_of_partners(tmp_path: Path) -> None:
         (["simple", "random", "--dealz", "5"], "dealz"),
     ],
 )
-def test_evaluate_refuses_by_name(
-    args: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert message in refusal(evaluate.main, args, capsys)
-    assert not list(tmp_path.iterdir())
+def test_evaluate_refuses_by_name(args: list[str], message: str, refusal: Refusal) -> None:
+    assert message in refusal(evaluate.main, args)
 
 
 def test_training_writes_its_folder(trained: Path) -> None:
@@ -313,16 +315,8 @@ def test_every_config_is_valid(path: Path) -> None:
         (["--opponents", "[nobody]"], "'nobody' is no agent"),
     ],
 )
-def test_train_refuses_by_name(
-    args: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert message in refusal(train.main, args, capsys)
-    assert not list(tmp_path.iterdir())
+def test_train_refuses_by_name(args: list[str], message: str, refusal: Refusal) -> None:
+    assert message in refusal(train.main, args)
 
 
 def test_an_unknown_field_of_a_config_is_refused(tmp_path: Path) -> None:
