@@ -93,8 +93,9 @@ def parse_args(args: list[str]) -> tuple[PPOConfig, bool, str | None]:
         parser.error("resume: a run with an opponent is made in one go")
     fields["ranks"] = world_size() or fields["ranks"]
     try:
-        for network in ("actor", "critic"):
-            fields[network] = NetworkConfig(**fields[network])
+        for network in ("actor", "critic", "belief"):
+            if fields[network] is not None:
+                fields[network] = NetworkConfig(**fields[network])
         config = PPOConfig(**fields)
     except ValueError as error:
         parser.error(str(error))
@@ -244,9 +245,8 @@ class Run:
             "seconds": self.before["seconds"] + round(self.seconds),
         }
         path = self.folder / "policy.safetensors"
-        config = self.config
-        critic = (self.trainer.critic, config.critic, config.reward_scale)
-        save_policy(path, self.trainer.averaged(), config.actor, header, critic)
+        critic = self.trainer.critic, self.config.reward_scale
+        save_policy(path, self.trainer.averaged(), header, critic)
         state = {
             "trainer": trainer_state,
             "seconds": self.seconds,

@@ -19,14 +19,22 @@ import torch
 from torch import nn
 
 import agents
-from agents.network import Actor, Critic, Deck
-from agents.policy import Policy, PolicyFileError, load_critic, read_header, save_policy
+from agents.features import Deck
+from agents.network import Actor, Critic
+from agents.policy import (
+    Policy,
+    PolicyFileError,
+    belief_size,
+    load_critic,
+    read_header,
+    save_policy,
+)
 from agents.ppo_config import NetworkConfig
 from ginenv.rules import from_dict
 
 Network = TypeVar("Network", bound=nn.Module)
 
-ALIKE = ("network", "critic", "episodes")
+ALIKE = ("network", "belief", "critic", "episodes")
 """What the headers must have in common."""
 
 
@@ -43,15 +51,15 @@ def average(paths: list[Path], out: Path, command: str) -> None:
     told = _header(paths, headers, command)
     rules = from_dict(told["rules"][0])
     deck = Deck.of(rules)
-    size = NetworkConfig(**headers[0]["network"])
-    actor = _mean(Actor(size, deck), [Policy.load(path, rules).actor for path in paths])
+    empty = Actor(NetworkConfig(**headers[0]["network"]), deck, belief_size(headers[0]))
+    actor = _mean(empty, [Policy.load(path, rules).actor for path in paths])
     critic = None
     judges = [judge for path in paths if (judge := load_critic(path))]
     if judges:
         their_size = NetworkConfig(**headers[0]["critic"]["network"])
         mean = _mean(Critic(their_size, deck), [each for each, _ in judges])
-        critic = (mean, their_size, judges[0][1])
-    save_policy(out, actor, size, told, critic)
+        critic = (mean, judges[0][1])
+    save_policy(out, actor, told, critic)
 
 
 def _header(paths: list[Path], headers: list[dict[str, Any]], command: str) -> dict[str, Any]:

@@ -186,16 +186,16 @@ class Dangers(NamedTuple):
 
 def dangers(hidden: Sets, known: Sets) -> Dangers:
     """What each card could do for an opponent who holds ``known``; ``hidden`` are unseen."""
-    open_ = _completed(hidden)
+    open_ = completed(hidden)
     held, near = np.zeros_like(open_), np.zeros_like(open_)
     some = (known != 0).nonzero()[0]
     if len(some):
-        held[some] = _completed(known[some])
-        near[some] = _completed(hidden[some] | known[some]) - open_[some] - held[some]
+        held[some] = completed(known[some])
+        near[some] = completed(hidden[some] | known[some]) - open_[some] - held[some]
     return Dangers(held, near, open_)
 
 
-def _completed(sets: Sets) -> NDArray[np.int8]:
+def completed(sets: Sets) -> NDArray[np.int8]:
     """How many melds of three each card would make with two of these, [B, PLACES]."""
     one, two, three = _next_suits(sets)
     below, above = sets << _U1, sets >> _U1

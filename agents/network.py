@@ -1,175 +1,22 @@
 """The networks: suits alike, so that renaming suits renames the answer and changes nothing else.
 
-Each suit's cards go through the same weights; suits hear of one another through their mean. So
-the 24 relabelings of suits need no data of their own. Suits are the first axis of what is
-computed: adding them up is then quick.
+They read :mod:`agents.features`. Each suit's cards go through the same weights; suits hear of one
+another through their mean. So the 24 relabelings of suits need no data of their own. Suits are the
+first axis of what is computed: adding them up is then quick.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from agents import prospects
+from agents import other_hand
+from agents.features import FULL, PLANES, SCALARS, Deck, Features, suit_mean, suit_sum
 from agents.ppo_config import NetworkConfig
-from ginenv import actions, cards, observation
-from ginenv.rules import Rules
-
-PLANES = len(observation.BIT_PLANES) + 1 + len(prospects.PLANES)
-"""Card planes: an observation's bits, the deadwood after each discard, the prospects."""
-
-_BITS = len(observation.BIT_PLANES)
-_BITS_END = _BITS * cards.NUM_CARDS
-_DEADWOOD_AFTER = observation.LAYOUT["deadwood_after"]
-_PROSPECTS = slice(prospects.LAYOUT[prospects.PLANES[0]].start, prospects.LAYOUT["open"].stop)
-_PLANE_SCALES = {
-    "deadwood_after": 20,
-    "gin": 4,
-    "helpful": 20,
-    "very_helpful": 5,
-    "promise": 80,
-    "draw": 10,
-    "held": 1,
-    "near": 2,
-    "open": 4,
-}
-# What brings each kind of number to about 1; flags are 0 or 1 already.
-_SCALES = {
-    "stock_left": 31,
-    "draws_left": 31,
-    "turn": 30,
-    "turns_left": 100,
-    "deadwood": 50,
-    "knock_limit": 10,
-    "pile_size": 20,
-    "opponent_unknown": 10,
-    "gin_bonus": 25,
-    "undercut_bonus": 25,
-    "big_gin_bonus": 25,
-    "stock_floor": 2,
-    "target": 100,
-    "game_bonus": 100,
-    "shutout_bonus": 100,
-    "box_bonus": 20,
-    "partners_bonus": 25,
-    "games_to_win": 2,
-    "rounds": 20,
-    "stands_gin": 4,
-    "stands_helpful": 20,
-    "stands_very_helpful": 5,
-    "stands_promise": 80,
-    "least": 20,
-    "least_gin": 4,
-    "least_promise": 80,
-    "most_gin": 4,
-}
-_SCALES_BY_KIND = {"total": 100, "to": 50, "boxes": 5}
-"""Of the score's entries, by the second word of the name (``own_to_go``)."""
-
-
-def _numbers() -> Tensor:
-    """What makes the single numbers of the entries, float [entries, SCALARS].
-
-    A row for each entry that belongs to no card plane; a column for each number. Two entries make
-    one number of the score where the second counts 256.
-    """
-    names = [
-        name
-        for name, place in prospects.LAYOUT.items()
-        if place.start >= _BITS_END and name not in _PLANE_SCALES
-    ]
-    entries = prospects.SIZE - _BITS_END - len(_PLANE_SCALES) * cards.NUM_CARDS
-    table, row = torch.zeros(entries, len(names)), 0
-    for column, name in enumerate(names):
-        words = name.split("_")
-        kind = words[1] if len(words) > 1 else ""
-        scale = _SCALES.get(name, _SCALES_BY_KIND.get(kind, 1))
-        place = prospects.LAYOUT[name]
-        for digit in range(place.stop - place.start):
-            table[row, column] = 256**digit / scale
-            row += 1
-    assert row == entries
-    return table
-
-
-_NUMBERS = _numbers()
-SCALARS = _NUMBERS.shape[1]
-
-
-class Deck(NamedTuple):
-    """The cards that networks are made for: of a short deck they neither read nor name others."""
-
-    suits: int = cards.NUM_SUITS
-    ranks: int = cards.NUM_RANKS
-
-    @staticmethod
-    def of(rules: Rules) -> Deck:
-        """That of the rules."""
-        return Deck(rules.num_suits, rules.num_ranks)
-
-    def pick(self, by_card: Tensor) -> Tensor:
-        """Card planes [B, n * 52] -> a view of them, [suits, B, n, ranks]."""
-        planes = by_card.unflatten(1, (-1, cards.NUM_SUITS, cards.NUM_RANKS))
-        return planes[:, :, : self.suits, : self.ranks].permute(2, 0, 1, 3)
-
-    def spread(self, by_suit: Tensor) -> Tensor:
-        """[suits, B, n, ranks] -> [B, n * 52], 0 for cards that the deck has not."""
-        planes = by_suit.permute(1, 2, 0, 3)
-        lacking = (0, cards.NUM_RANKS - self.ranks, 0, cards.NUM_SUITS - self.suits)
-        return functional.pad(planes, lacking).flatten(1)
-
-
-FULL = Deck()
-
-
-class Features(NamedTuple):
-    """What was seen as the networks take it. They compute in its dtype."""
-
-    suits: Tensor
-    """The cards suit by suit, float [suits, B, PLANES * ranks]."""
-    mean: Tensor
-    """Their mean over suits, float [B, PLANES * ranks]."""
-    scalars: Tensor
-    """Flags and scaled numbers, float [B, SCALARS]."""
-
-
-def features(
-    observations: Tensor, dtype: torch.dtype = torch.float32, deck: Deck = FULL
-) -> Features:
-    """uint8 [B, prospects.SIZE] -> what both networks read, computed once for both."""
-    size = (deck.suits, len(observations), PLANES, deck.ranks)
-    suits = torch.empty(size, dtype=dtype, device=observations.device)
-    # Planes and ranks of a suit side by side, suits apart.
-    for part, at in ((slice(_BITS_END), 0), (_DEADWOOD_AFTER, _BITS), (_PROSPECTS, _BITS + 1)):
-        planes = deck.pick(observations[:, part])
-        suits[:, :, at : at + planes.shape[2]] = planes
-    suits[:, :, _BITS:] *= _PER_PLANE.to(observations.device, dtype)
-    ends = (
-        observations[:, _BITS_END : _DEADWOOD_AFTER.start],
-        observations[:, _DEADWOOD_AFTER.stop : _PROSPECTS.start],
-        observations[:, _PROSPECTS.stop :],
-    )
-    scalars = torch.cat(ends, dim=1).float() @ _NUMBERS.to(observations.device)
-    flat = suits.flatten(2)
-    return Features(flat, _mean(flat), scalars.to(dtype))
-
-
-_PER_PLANE = torch.tensor([[1 / scale] for scale in _PLANE_SCALES.values()])
-
-
-def _sum(suits: Tensor) -> Tensor:
-    """Over the first, short axis: additions, which are quicker than torch's own sum."""
-    total, *others = suits.unbind(0)
-    for other in others:
-        total = total + other
-    return total
-
-
-def _mean(suits: Tensor) -> Tensor:
-    return _sum(suits) * (1 / len(suits))
+from ginenv import actions, cards
 
 
 class _Mix(torch.autograd.Function):
@@ -193,7 +40,7 @@ class _Mix(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, mean, within, across, out = ctx.saved_tensors
         gradient = torch.ops.aten.threshold_backward(gradients[0].contiguous(), out, 0)
-        total = _sum(gradient)
+        total = suit_sum(gradient)
         to_x = None
         if ctx.needs_input_grad[0]:
             to_mean = (total @ across) * (1 / len(x))
@@ -217,14 +64,21 @@ class SuitNetwork(nn.Module):
     """Cards by suit and single numbers in, numbers per card and single numbers out."""
 
     def __init__(
-        self, config: NetworkConfig, deck: Deck, planes: int, per_card: int, single: int
+        self,
+        config: NetworkConfig,
+        deck: Deck,
+        planes: int,
+        per_card: int,
+        single: int,
+        scalars: int = SCALARS,
     ) -> None:
         super().__init__()
         width = config.width
+        self.size = config
         self.deck = deck
         self.own = nn.Linear(planes * deck.ranks, width, bias=False)
         self.others = nn.Linear(planes * deck.ranks, width, bias=False)
-        self.scalars = nn.Linear(SCALARS, width)
+        self.scalars = nn.Linear(scalars, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(config.layers))
         self.within = nn.ModuleList(nn.Linear(width, width) for _ in range(config.layers))
         self.across = nn.ModuleList(
@@ -242,7 +96,7 @@ class SuitNetwork(nn.Module):
         self.single_head = nn.Linear(width, single)
 
     def forward(self, suits: Tensor, mean: Tensor, scalars: Tensor) -> tuple[Tensor | None, Tensor]:
-        """suits [suits, B, planes * ranks], mean [B, planes * ranks], scalars [B, SCALARS].
+        """suits [suits, B, planes * ranks], mean [B, planes * ranks], scalars [B, scalars].
 
         Those per card, [B, per_card * 52], in the order of card ids, one kind after another, None
         without any; and single ones, [B, single]. All in the dtype of the input.
@@ -261,10 +115,10 @@ class SuitNetwork(nn.Module):
                 (across.weight * norm.weight).to(dtype),
             )
             with torch.no_grad():
-                average = _mean(x)
+                average = suit_mean(x)
             hidden = hidden + mix(x, average, bias.to(dtype).expand(lanes, -1), *weights)
         x = self._normed(hidden)
-        single = _normed_linear(_mean(x), self.last_norm, self.single_head)
+        single = _normed_linear(suit_mean(x), self.last_norm, self.single_head)
         if self.card_head is None:
             return None, single
         per_card = _normed_linear(x, self.last_norm, self.card_head)
@@ -305,34 +159,87 @@ class _Weighed(torch.autograd.Function):
             torch.bmm(part, suit.transpose(1, 2))
             for part, suit in zip(gradient, planes, strict=True)
         ]
-        return _sum(torch.stack(parts)), None
+        return suit_sum(torch.stack(parts)), None
 
 
-class Actor(nn.Module):
-    """Features -> logits of the 108 actions, and of where the unseen cards are.
+class Belief(nn.Module):
+    """Features -> what the other hand is believed to be; starts at even odds of all.
 
-    Starts uniform: its heads start at zero.
+    Apart from the actor, as what it learns from is plain and plentiful, and drowns out the little
+    that tells good choices from bad ones where both share a network.
     """
 
     def __init__(self, config: NetworkConfig, deck: Deck = FULL) -> None:
         super().__init__()
+        planes, limits = len(other_hand.PLANES), len(other_hand.LIMITS)
+        self.body = SuitNetwork(config, deck, PLANES, per_card=planes, single=limits)
+        _start_at_zero(self.body)
+
+    def forward(self, seen: Features) -> Tensor:
+        """Logits of what :mod:`agents.other_hand` says of a hand, float32 [B, other_hand.SIZE]."""
+        per_card, single = self.body(*seen)
+        return torch.cat([per_card, single], dim=1).float()
+
+
+class Actor(nn.Module):
+    """Features -> logits of the 108 actions, and what the other hand is believed to be.
+
+    Starts uniform: its heads start at zero. With a :class:`Belief` it reads that too; without, it
+    guesses beside its choices which unseen cards the other holds.
+    """
+
+    def __init__(
+        self, config: NetworkConfig, deck: Deck = FULL, belief: NetworkConfig | None = None
+    ) -> None:
+        super().__init__()
         self.deck = deck
+        self.belief = Belief(belief, deck) if belief else None
+        self.planes = PLANES + (len(other_hand.PLANES) if belief else 0)
         others = actions.NUM_ACTIONS - actions.STOCK
-        # Beside them what each plane counts for a discard and for a knock in this hand.
-        self.body = SuitNetwork(config, deck, PLANES, per_card=3, single=others + 2 * PLANES)
-        assert self.body.card_head is not None
-        for head in (self.body.card_head, self.body.single_head):
-            nn.init.zeros_(head.weight)
-            nn.init.zeros_(head.bias)
+        self.body = SuitNetwork(
+            config,
+            deck,
+            self.planes,
+            per_card=2 if belief else 3,
+            # Beside them what each plane counts for a discard and for a knock in this hand.
+            single=others + 2 * self.planes,
+            scalars=SCALARS + (len(other_hand.LIMITS) if belief else 0),
+        )
+        _start_at_zero(self.body)
 
     def forward(self, seen: Features) -> tuple[Tensor, Tensor]:
-        """float32 [B, 108], not masked; float32 [B, 52]: that the other hand holds the card."""
+        """float32 [B, 108], not masked; and logits of what :mod:`agents.other_hand` says of the
+        other hand, float32 [B, other_hand.SIZE], without a belief only its first 52 ("holds")."""
+        believed = None
+        if self.belief is not None:
+            believed = self.belief(seen)
+            seen = self._told(seen, believed.detach())
         per_card, single = self.body(*seen)
-        others, counts = single.split([actions.NUM_ACTIONS - actions.STOCK, 2 * PLANES], dim=1)
-        planes = seen.suits.unflatten(2, (PLANES, self.deck.ranks))
-        direct = self.deck.spread(_Weighed.apply(counts.unflatten(1, (2, PLANES)), planes))
+        others, counts = single.split([actions.NUM_ACTIONS - actions.STOCK, 2 * self.planes], dim=1)
+        planes = seen.suits.unflatten(2, (self.planes, self.deck.ranks))
+        direct = self.deck.spread(_Weighed.apply(counts.unflatten(1, (2, self.planes)), planes))
         logits = torch.cat([per_card[:, : actions.STOCK] + direct, others], dim=1)
-        return logits.float(), per_card[:, actions.STOCK :].float()
+        if believed is None:
+            believed = per_card[:, actions.STOCK :].float()
+        return logits.float(), believed
+
+    def _told(self, seen: Features, believed: Tensor) -> Features:
+        """What was seen, with the chances that are believed in."""
+        chances = believed.sigmoid().to(seen.suits.dtype)
+        per_card, single = chances.tensor_split([len(other_hand.PLANES) * cards.NUM_CARDS], dim=1)
+        planes = self.deck.pick(per_card).flatten(2)
+        return Features(
+            torch.cat([seen.suits, planes], dim=2),
+            torch.cat([seen.mean, suit_mean(planes)], dim=1),
+            torch.cat([seen.scalars, single], dim=1),
+        )
+
+
+def _start_at_zero(body: SuitNetwork) -> None:
+    assert body.card_head is not None
+    for head in (body.card_head, body.single_head):
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
 
 
 class Critic(nn.Module):
@@ -347,7 +254,7 @@ class Critic(nn.Module):
         """hidden_hands uint8 [B, 52] -> float32 [B], from the mover's view."""
         hands = self.deck.pick(hidden_hands).squeeze(2).to(seen.suits.dtype)
         suits = torch.cat([seen.suits, hands], dim=2)
-        mean = torch.cat([seen.mean, _mean(hands)], dim=1)
+        mean = torch.cat([seen.mean, suit_mean(hands)], dim=1)
         _, value = self.body(suits, mean, seen.scalars)
         return value.float().squeeze(1)
 

@@ -16,7 +16,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from agents import prospects
-from agents.network import Actor, Critic, Deck, features, masked_log_probs
+from agents.features import Deck, features
+from agents.network import Actor, Critic, masked_log_probs
 from agents.ppo_config import NetworkConfig
 from ginenv import actions, cards
 from ginenv.actions import Legal
@@ -39,27 +40,27 @@ class PolicyFileError(ValueError):
 def save_policy(
     path: Path,
     actor: Actor,
-    config: NetworkConfig,
     header: dict[str, Any],
-    critic: tuple[Critic, NetworkConfig, float] | None = None,
+    critic: tuple[Critic, float] | None = None,
 ) -> None:
     """Write a policy file whole.
 
     ``header`` holds at least ``rules``: those trained on, each with every field by name.
-    ``critic``: with its size and the points of one unit of its values. It shows what hands are
+    ``critic``: with the points of one unit of its values. It shows what hands are
     worth (:mod:`agents.watch`) and other runs begin with it; it has no part in how the policy
     plays.
     """
     metadata = {
         "format": FORMAT,
         "layout": prospects.LAYOUT_VERSION,
-        "network": json.dumps(asdict(config)),
+        "network": json.dumps(asdict(actor.body.size)),
+        **({"belief": json.dumps(asdict(actor.belief.body.size))} if actor.belief else {}),
         **{name: json.dumps(value) for name, value in header.items()},
     }
     tensors = {name: weight.contiguous() for name, weight in actor.state_dict().items()}
     if critic is not None:
-        network, size, scale = critic
-        metadata["critic"] = json.dumps({"network": asdict(size), "scale": scale})
+        network, scale = critic
+        metadata["critic"] = json.dumps({"network": asdict(network.body.size), "scale": scale})
         tensors |= {_CRITIC + k: weight.contiguous() for k, weight in network.state_dict().items()}
     with whole_file(path) as file:
         file.write(save(tensors, metadata=metadata))
@@ -91,6 +92,11 @@ def read_header(path: Path) -> dict[str, Any]:
     return header
 
 
+def belief_size(header: dict[str, Any]) -> NetworkConfig | None:
+    """Of the policy that has this header."""
+    return NetworkConfig(**header["belief"]) if header.get("belief") else None
+
+
 class Policy:
     """Plays as a trained actor does, sampling from its probabilities."""
 
@@ -116,7 +122,7 @@ class Policy:
                 )
         _warn_of_new_rules(path, every, rules)
         try:
-            actor = Actor(NetworkConfig(**header["network"]), Deck.of(rules))
+            actor = Actor(NetworkConfig(**header["network"]), Deck.of(rules), belief_size(header))
             actor.load_state_dict(_weights(path, critic=False))
         except (ValueError, TypeError, RuntimeError, SafetensorError) as error:
             raise _damaged(path, error) from None

@@ -5,7 +5,7 @@ pulled towards a magnet, a slow average of the actor itself, as in magnetic mirr
 (Sokota et al. 2022, arXiv 2206.05825): in a game with hidden information plain self-play can
 cycle, the pull makes it settle. Its weight, the temperature, falls from high to low over the run.
 Both seats are the current policy. The critic also sees the hidden hand, in training only; the
-actor learns beside its choices to guess that hand.
+actor learns what that hand may be.
 
 Several ranks (processes) each play lanes of their own and add up their gradients.
 """
@@ -24,14 +24,16 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 import agents
-from agents import ranks
+from agents import other_hand, ranks
 from agents.device import find_device, find_dtype
-from agents.network import Actor, Critic, Deck, Features, features, masked_log_probs
+from agents.features import Deck, Features, features
+from agents.network import Actor, Critic, masked_log_probs
 from agents.playouts import Continuation
-from agents.policy import Judge, Policy, load_critic, read_header
+from agents.policy import Judge, Policy
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
 from agents.selfplay import HandCounts, SelfPlay
+from agents.start import begin_with_policy
 from agents.workers import Workers, one_state, workers_of
 from ginenv import engine
 
@@ -73,46 +75,25 @@ class Trainer:
         # Weights are drawn alike in all ranks.
         with torch.random.fork_rng():  # layers draw their first weights from torch's own one
             torch.manual_seed(int(self._seeds(0).spawn(3)[2].generate_state(1)[0]))
-            self.actor = Actor(config.actor, self.deck).to(self.device)
+            self.actor = Actor(config.actor, self.deck, config.belief).to(self.device)
             self.critic = Critic(config.critic, self.deck).to(self.device)
         self.teacher = agents.load(config.teacher, self.rules[0]) if config.teacher else None
         if config.start is not None:
-            self._begin_with(config.start)
+            begin_with_policy(self.actor, self.critic, config)
         self.magnet = copy.deepcopy(self.actor).requires_grad_(False)
-        self.weights = [*self.actor.parameters(), *self.critic.parameters()]
+        believes = list(self.actor.belief.parameters()) if self.actor.belief else []
+        self.networks = {
+            "actor": list(self.actor.parameters())[len(believes) :],  # the belief comes first
+            **({"belief": believes} if believes else {}),
+            "critic": list(self.critic.parameters()),
+        }
+        self.weights = [weight for part in self.networks.values() for weight in part]
         self.optimizer = torch.optim.Adam(
             self.weights, lr=config.learning_rate, eps=1e-5, fused=True
         )
         self.lanes: SelfPlay | Workers
         self._begin_lanes()
         self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
-
-    def _begin_with(self, name: str) -> None:
-        """Take a policy's weights, and its critic's if it is of this size and judges this."""
-        policy = agents.load(name, self.rules[0])
-        if not isinstance(policy, Policy):
-            raise ValueError(f"start={name}: must be a trained policy")
-        try:
-            self.actor.load_state_dict(policy.actor.state_dict())
-        except RuntimeError:
-            raise ValueError(
-                f"start={name}: its network must be of the size actor={self.config.actor}"
-            ) from None
-        path = agents.policy_file(name)
-        found, ours = load_critic(path), self.critic.state_dict()
-        sizes = {n: x.shape for n, x in ours.items()}
-        judged = set(read_header(path).get("episodes", []))
-        if found and found[1] == self.config.reward_scale and judged >= set(self.config.episodes):
-            theirs = found[0].state_dict()
-            if {n: x.shape for n, x in theirs.items()} == sizes:
-                self.critic.load_state_dict(theirs)
-                return
-        if self.config.playout_depth and self.teacher is None:
-            raise ValueError(
-                f"start={name}: has no critic of the size critic={self.config.critic}, of "
-                f"reward_scale={self.config.reward_scale} and for episodes={self.config.episodes}, "
-                "which playout_depth asks from the start"
-            )
 
     def _seeds(self, rank: int) -> np.random.SeedSequence:
         # A domain of its own: evaluations with the same seed must not be played on decks that
@@ -239,8 +220,9 @@ class Trainer:
                 read = features(seen, self.dtype, self.deck)
                 rollout.values[t] = self.critic(read, hidden)
                 if t < config.steps:
-                    log_probs = masked_log_probs(self.actor(read)[0], masks)
-                    chosen, rollout.own[t] = self._choose(log_probs)
+                    others = self._others()
+                    log_probs = self._log_probs(read, masks, others)
+                    chosen, rollout.own[t] = self._choose(log_probs, others)
                     actions_chosen = chosen.cpu().numpy()
             end = time.perf_counter()
             if t < config.steps:
@@ -271,16 +253,39 @@ class Trainer:
         policy = Policy(copy.deepcopy(self.actor).to("cpu"))
         return Continuation(policy, self.config.playout_depth, judge)
 
-    def _choose(self, log_probs: Tensor) -> tuple[Tensor, Tensor | bool]:
+    def _others(self) -> Tensor | None:
+        """What a teacher or opponents choose, int64 [B], NO_ACTION where the policy is to choose;
+        None where it always is."""
+        if not isinstance(self.lanes, SelfPlay) or not (self.taught or self.config.opponents):
+            return None
+        teacher = self.teacher if self.taught else None
+        asked = self.lanes.answers() if teacher is None else self.lanes.ask(teacher)
+        return torch.from_numpy(asked).to(self.device)
+
+    def _log_probs(self, read: Features, masks: Tensor, others: Tensor | None) -> Tensor:
+        """The policy's, of all actions, float32 [B, 108].
+
+        While actions are played out, nothing is learnt from what others choose: 0 there.
+        """
+        if others is None or not self.played_out:
+            return masked_log_probs(self.actor(read)[0], masks)
+        rows = (others == engine.NO_ACTION).nonzero().squeeze(1)
+        some = Features(
+            read.suits.index_select(1, rows),
+            read.mean.index_select(0, rows),
+            read.scalars.index_select(0, rows),
+        )
+        found = torch.zeros(masks.shape, device=self.device)
+        found[rows] = masked_log_probs(self.actor(some)[0], masks.index_select(0, rows))
+        return found
+
+    def _choose(self, log_probs: Tensor, others: Tensor | None) -> tuple[Tensor, Tensor | bool]:
         """The actions to play, and whether they are the policy's own: int64 [B], bool [B]."""
         own = self._sample(log_probs)
-        if isinstance(self.lanes, SelfPlay) and (self.taught or self.config.opponents):
-            teacher = self.teacher if self.taught else None
-            asked = self.lanes.answers() if teacher is None else self.lanes.ask(teacher)
-            others = torch.from_numpy(asked).to(self.device)
-            free = others == engine.NO_ACTION
-            return torch.where(free, own, others), free
-        return own, True
+        if others is None:
+            return own, True
+        free = others == engine.NO_ACTION
+        return torch.where(free, own, others), free
 
     def _sample(self, log_probs: Tensor) -> Tensor:
         """One action a row, by Gumbel noise (no action that is masked can win)."""
@@ -370,16 +375,16 @@ class Trainer:
     def _gradient_step(
         self, batch: dict[str, Tensor], judged: dict[str, Tensor]
     ) -> dict[str, Tensor]:
-        logits, guess = self.actor(_seen(batch))
+        logits, believed = self.actor(_seen(batch))
         log_probs = masked_log_probs(logits, batch["masks"])
         values = self.critic(_seen(judged), judged["hidden"])
         batch = batch | {"returns": judged["returns"]}
-        losses, figures = self.losses(log_probs, values, guess, batch)
+        losses, figures = self.losses(log_probs, values, believed, batch)
         self.optimizer.zero_grad()
         losses.backward()
         self._share_gradients()
-        for name, network in (("actor", self.actor), ("critic", self.critic)):
-            norm = clip_grad_norm_(network.parameters(), self.config.max_gradient)
+        for name, weights in self.networks.items():
+            norm = clip_grad_norm_(weights, self.config.max_gradient)
             figures[f"loss/gradient_norm_{name}"] = norm
         self.optimizer.step()
         return figures
@@ -397,7 +402,7 @@ class Trainer:
             gradient.copy_(part.view_as(gradient))
 
     def losses(
-        self, log_probs: Tensor, values: Tensor, guess: Tensor, batch: dict[str, Tensor]
+        self, log_probs: Tensor, values: Tensor, believed: Tensor, batch: dict[str, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a minibatch and its parts, from the mover's view, means over decisions."""
         config = self.config
@@ -418,14 +423,14 @@ class Trainer:
         pulled = (own * (pull * log_probs).sum(1)).mean()
         pulled = pulled - pulled.detach()
         value = (values - batch["returns"]).square().mean()
-        guessed = functional.binary_cross_entropy_with_logits(guess, batch["hidden"].float())
+        guessed = self._guessed(believed, batch["hidden"])
         loss = (
             policy
             + pulled
             + self.temperature * to_magnet
             + config.old_weight * to_old
             + config.value_weight * value
-            + config.guess_weight * guessed
+            + config.guess_weight * guessed * (believed.shape[1] if self.actor.belief else 1)
         )
         figures = {
             "loss/policy": policy,
@@ -438,6 +443,13 @@ class Trainer:
             "policy/ratio_error": (ratio - 1).abs().max(),
         }
         return loss, {name: figure.detach() for name, figure in figures.items()}
+
+    def _guessed(self, believed: Tensor, hidden: Tensor) -> Tensor:
+        """Mean cross entropy of what is believed of the other hands, uint8 [B, 52]."""
+        truth = hidden
+        if self.actor.belief is not None:
+            truth = torch.from_numpy(other_hand.describe(hidden.cpu().numpy())).to(hidden.device)
+        return functional.binary_cross_entropy_with_logits(believed, truth.float())
 
     def _pulls(
         self, log_probs: Tensor, batch: dict[str, Tensor]

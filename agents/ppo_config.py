@@ -35,7 +35,8 @@ class PPOConfig:
     rule_fields: dict[str, Any] = field(default_factory=dict)
     """Rules that differ from the presets, as a mapping."""
     start: str | None = None
-    """A policy whose weights the run begins with: a name or a file, with networks of this size."""
+    """A policy whose weights the run begins with: a name or a file, with networks of this size; a
+    belief may be new."""
     episodes: list[Literal["hand", "game"]] = field(default_factory=lambda: ["hand", "game"])
     """hand: hands played singly, paid by their points; game: hands of games, paid by the change in
     the chance to win the game. Lanes are shared out among them."""
@@ -77,6 +78,9 @@ class PPOConfig:
     """Passes over the decisions of an iteration."""
     actor: NetworkConfig = field(default_factory=NetworkConfig)
     """Size of the policy's network."""
+    belief: NetworkConfig | None = None
+    """Size of a network of its own that says what the other hand may be, for the policy to read;
+    null: the policy's network guesses it beside its choices."""
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     """Size of the value's network."""
     learning_rate: float = 3e-4
@@ -96,7 +100,8 @@ class PPOConfig:
     value_weight: float = 0.5
     """Weight of the critic's squared error."""
     guess_weight: float = 0.1
-    """Weight of guessing the other hand, which the policy's network learns beside."""
+    """Weight of guessing the other hand: of the mean over its entries where the policy's network
+    learns it beside, of their sum where it is all that a network learns."""
     max_gradient: float = 0.5
     """The gradients of each network are scaled down to this norm."""
     reward_scale: float = 20.0

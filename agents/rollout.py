@@ -8,7 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from agents.network import PLANES, SCALARS, Deck, Features
+from agents.features import PLANES, SCALARS, Deck, Features
 from ginenv import actions, cards
 
 

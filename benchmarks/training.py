@@ -26,7 +26,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,10 @@ from torch.utils.tensorboard import SummaryWriter  # noqa: E402
 
 import agents  # noqa: E402
 from agents import POLICIES, ppo  # noqa: E402
-from agents.network import Features, features  # noqa: E402
-from agents.policy import Policy, read_header  # noqa: E402
+from agents.features import Features, features  # noqa: E402
+from agents.policy import Policy, belief_size, read_header  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
-from agents.ppo_config import PPOConfig  # noqa: E402
+from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
 from agents.ranks import ranks  # noqa: E402
 from agents.rollout import Rollout  # noqa: E402
 from ginenv.files import whole_file  # noqa: E402
@@ -112,11 +112,11 @@ class Bound:
         seen, hidden, _, _ = (torch.as_tensor(x) for x in trainer.lanes.look())
         self.rolled = features(seen, trainer.dtype, trainer.deck), hidden
         self.learnt = self._repeated(config.minibatch)
-        logits, guess = self.actor(self.learnt[0])
+        logits, believed = self.actor(self.learnt[0])
         generator = torch.Generator().manual_seed(0)
         self.gradients = [
             torch.randn(shape, generator=generator) / config.minibatch
-            for shape in (logits.shape, guess.shape, (config.minibatch,))
+            for shape in (logits.shape, believed.shape, (config.minibatch,))
         ]
 
     def _repeated(self, count: int) -> tuple[Features, torch.Tensor]:
@@ -137,10 +137,10 @@ class Bound:
             for _ in range(minibatches):
                 self.magnet(self.learnt[0])
         for _ in range(config.epochs * minibatches):
-            logits, guess = self.actor(self.learnt[0])
+            logits, believed = self.actor(self.learnt[0])
             value = self.critic(*self.learnt)
             self.optimizer.zero_grad()
-            torch.autograd.backward([logits, guess, value], self.gradients)
+            torch.autograd.backward([logits, believed, value], self.gradients)
             for network in (self.actor, self.critic):
                 clip_grad_norm_(network.parameters(), config.max_gradient)
             self.optimizer.step()
@@ -199,8 +199,9 @@ def measure_phases(config: PPOConfig) -> dict[str, float]:
 
 def has_phases(config: PPOConfig) -> bool:
     """Whether :func:`measure_phases` can be had."""
-    size = read_header(POLICIES["best"])["network"]
-    return config.teacher is not None and asdict(config.actor) == size
+    header = read_header(POLICIES["best"])
+    sizes = NetworkConfig(**header["network"]), belief_size(header)
+    return config.teacher is not None and sizes == (config.actor, config.belief)
 
 
 def _log(write: Callable[[dict[str, float]], None], figures: dict[str, float]) -> None:

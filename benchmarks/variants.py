@@ -16,8 +16,9 @@ from unittest import mock
 import torch
 from torch import Tensor, nn
 
-from agents import network, prospects
-from agents.network import Critic, Features
+from agents import features, prospects
+from agents.features import FULL, Deck, Features
+from agents.network import Critic
 from agents.ppo import Trainer
 from agents.ppo_config import NetworkConfig
 from ginenv import actions, cards, observation
@@ -30,12 +31,15 @@ NEVER = 1e9
 class PlainActor(nn.Module):
     """A perceptron on the same features: knows nothing of suits being alike."""
 
-    def __init__(self, config: NetworkConfig, deck: network.Deck) -> None:
+    belief = None
+
+    def __init__(self, config: NetworkConfig, deck: Deck, belief: NetworkConfig | None) -> None:
         super().__init__()
+        assert belief is None
         width = 4 * config.width
         self.deck = deck
-        cells = deck.suits * network.PLANES * deck.ranks
-        self.first = nn.Linear(cells + network.SCALARS, width)
+        cells = deck.suits * features.PLANES * deck.ranks
+        self.first = nn.Linear(cells + features.SCALARS, width)
         self.inner = nn.ModuleList(nn.Linear(width, width) for _ in range(config.layers))
         self.head = nn.Linear(width, actions.NUM_ACTIONS + cards.NUM_CARDS)
         nn.init.zeros_(self.head.weight)
@@ -79,12 +83,12 @@ def _without(
     numbers: slice,
     observations: Tensor,
     dtype: torch.dtype = torch.float32,
-    deck: network.Deck = network.FULL,
+    deck: Deck = FULL,
 ) -> Features:
     """Features in which some planes and single numbers are 0."""
-    seen = network.features(observations, dtype, deck)
+    seen = features.features(observations, dtype, deck)
     for part in (seen.suits, seen.mean):
-        part.unflatten(-1, (network.PLANES, deck.ranks))[..., planes, :] = 0
+        part.unflatten(-1, (features.PLANES, deck.ranks))[..., planes, :] = 0
     seen.scalars[:, numbers] = 0
     return seen
 
@@ -109,8 +113,8 @@ def patches(variant: str) -> contextlib.ExitStack:
         stack.enter_context(mock.patch.object(Trainer, "_gradient_step", step))
     if variant in WITHOUT:
         for module in ("agents.ppo", "agents.policy"):
-            features = functools.partial(_without, *WITHOUT[variant])
-            stack.enter_context(mock.patch(f"{module}.features", features))
+            told = functools.partial(_without, *WITHOUT[variant])
+            stack.enter_context(mock.patch(f"{module}.features", told))
     return stack
 
 
@@ -127,6 +131,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "critic without the hidden hand": {},
     "without the guess": {"guess_weight": 0},
+    "guess of 50 times the weight": {"guess_weight": 5},
+    "belief of its own": {"belief": NetworkConfig(width=32, layers=2)},
     "perceptron": {},
     "perceptron, suits renamed": {},
     **{variant: {} for variant in WITHOUT},

@@ -28,7 +28,7 @@ def written(path: Path, seed: int, *rules: str, size: NetworkConfig = SIZE, **mo
         "episodes": ["hand", "game"], "decisions": 100 * seed, "seconds": seed,
         "commands": ["python train.py --seed 0", f"python train.py --seed {seed}"], **more,
     }  # fmt: skip
-    save_policy(path, actor, size, header, (critic, SIZE, 20.0))
+    save_policy(path, actor, header, (critic, 20.0))
     return actor
 
 
@@ -61,7 +61,7 @@ def test_weights_are_the_mean_and_the_header_names_all(
 def test_without_critics_and_with_bare_headers(tmp_path: Path) -> None:
     paths = [tmp_path / "a.safetensors", tmp_path / "b.safetensors"]
     for path in paths:
-        save_policy(path, Actor(SIZE), SIZE, {"rules": [preset("classic").to_dict()]})
+        save_policy(path, Actor(SIZE), {"rules": [preset("classic").to_dict()]})
     average.average(paths, tmp_path / "mean.safetensors", "command")
     header = read_header(tmp_path / "mean.safetensors")
     assert (header["decisions"], header["commands"]) == (0, ["command"])

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from agents import prospects
-from agents.network import FULL, Actor, Critic, Features, features, masked_log_probs, mix
+from agents import other_hand, prospects
+from agents.features import FULL, Features, features
+from agents.network import Actor, Critic, masked_log_probs, mix
 from agents.policy import save_policy
 from agents.ppo import Trainer, advantages
 from agents.ppo_config import NetworkConfig, PPOConfig
@@ -315,11 +316,14 @@ def test_gradients_in_bfloat16_are_those_in_float32_but_for_rounding() -> None:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[1::5])
-def test_networks_answer_alike_under_every_renaming_of_suits(order: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("belief", [None, SMALL])
+def test_networks_answer_alike_under_every_renaming_of_suits(
+    order: tuple[int, ...], belief: NetworkConfig | None
+) -> None:
     torch.manual_seed(0)
     trainer = Trainer(config(lanes=64))
     trainer.iterate()
-    actor, critic = Actor(SMALL), Critic(SMALL)
+    actor, critic = Actor(SMALL, belief=belief), Critic(SMALL)
     for parameter in actor.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
     seen, hidden = map(torch.from_numpy, trainer.lanes.look()[:2])
@@ -329,10 +333,12 @@ def test_networks_answer_alike_under_every_renaming_of_suits(order: tuple[int, .
     for name in ("deadwood_after", *prospects.PLANES):
         place = prospects.LAYOUT[name]
         renamed[:, place] = relabel(seen[:, place], order)
-    expected, guess = actor(features(seen))
+    expected, believed = actor(features(seen))
     stock = actions.STOCK
-    found, guess_again = actor(features(renamed))
-    torch.testing.assert_close(guess_again, relabel(guess, order))
+    found, again = actor(features(renamed))
+    limits = len(other_hand.LIMITS) if belief else 0
+    by_card, single = believed.tensor_split([believed.shape[1] - limits], dim=1)
+    torch.testing.assert_close(again, torch.cat([relabel(by_card, order), single], dim=1))
     torch.testing.assert_close(found[:, :stock], relabel(expected[:, :stock], order))
     torch.testing.assert_close(found[:, stock:], expected[:, stock:])
     value = critic(features(seen), hidden)
@@ -398,7 +404,7 @@ def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
     header["episodes"] = ["hand", "game"]
     path = tmp_path / "start.safetensors"
     for scale, same in ((5.0, False), (20.0, True)):  # the first critic counts in other units
-        save_policy(path, first.actor, SMALL, header, (first.critic, SMALL, scale))
+        save_policy(path, first.actor, header, (first.critic, scale))
         second = Trainer(config(start=str(path)))
         weights = torch.nn.utils.parameters_to_vector
         for network in ("actor", "magnet"):
@@ -420,15 +426,13 @@ def test_a_run_may_begin_with_a_policys_weights(tmp_path: Path) -> None:
     for fault, more in (("critic=", {"critic": large}), ("reward_scale=7", {"reward_scale": 7})):
         with pytest.raises(ValueError, match=f"has no critic .*{fault}"):
             Trainer(config(**judging, **more))
-    save_policy(
-        path, first.actor, SMALL, header | {"episodes": ["game"]}, (first.critic, SMALL, 20.0)
-    )
+    save_policy(path, first.actor, header | {"episodes": ["game"]}, (first.critic, 20.0))
     Trainer(config(**judging, episodes=["game"]))
     with pytest.raises(ValueError, match=r"has no critic .*for episodes=\['hand'\]"):
         Trainer(config(**judging, episodes=["hand"]))
     for start, fault in (
         ("simple", "start=simple: must be a trained policy"),
-        ("best", "start=best: its network must be of the size"),
+        ("best", "start=best: its networks must be of the sizes"),
         ("no.safetensors", "there is no such policy file"),
     ):
         with pytest.raises(ValueError, match=fault):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from agents.network import Features
+from agents.features import Features
 from agents.ppo import Trainer
 from agents.ppo_config import NetworkConfig, PPOConfig
 from agents.ranks import ranks

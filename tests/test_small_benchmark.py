@@ -17,7 +17,7 @@ sys.path.insert(0, str(FOLDER))
 import small_games  # noqa: E402
 import variants  # noqa: E402
 
-from agents import network  # noqa: E402
+from agents import features  # noqa: E402
 from agents.network import Actor  # noqa: E402
 from agents.ppo import Trainer  # noqa: E402
 from ginenv import cards  # noqa: E402
@@ -71,10 +71,10 @@ def test_what_a_variant_is_not_told_is_empty(variant: str) -> None:
     seen = torch.from_numpy(trainer.lanes.look().seen)
     planes, numbers = variants.WITHOUT[variant]
     bare, whole = (
-        (suits.unflatten(-1, (network.PLANES, cards.NUM_RANKS)).clone(), scalars.clone())
+        (suits.unflatten(-1, (features.PLANES, cards.NUM_RANKS)).clone(), scalars.clone())
         for suits, _, scalars in (
             variants._without(planes, numbers, seen),
-            network.features(seen),
+            features.features(seen),
         )
     )
     assert not bare[0][..., planes, :].any()

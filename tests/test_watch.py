@@ -11,7 +11,8 @@ import torch
 
 import agents
 from agents import arena, prospects, watch
-from agents.network import Actor, Critic, features
+from agents.features import features
+from agents.network import Actor, Critic
 from agents.policy import Policy, PolicyFileError, load_critic, save_policy
 from agents.ppo_config import NetworkConfig
 from ginenv import cards, observation, replay
@@ -111,7 +112,7 @@ def saved(path: Path, critic: bool, episodes: tuple[str, ...] = ("hand",)) -> tu
     torch.manual_seed(0)
     actor, judge = Actor(SMALL), Critic(SMALL)
     header = {"rules": [preset("classic").to_dict()], "episodes": episodes, "decisions": 12}
-    save_policy(path, actor, SMALL, header, (judge, SMALL, 20.0) if critic else None)
+    save_policy(path, actor, header, (judge, 20.0) if critic else None)
     return actor, judge
 
 
@@ -140,10 +141,9 @@ def test_the_critic_of_games_alone_says_nothing_of_points(tmp_path: Path) -> Non
 
 def test_a_damaged_critic_is_named(tmp_path: Path) -> None:
     path = tmp_path / "policy.safetensors"
-    save_policy(
-        path, Actor(SMALL), SMALL, {"rules": [preset("classic").to_dict()]},
-        (Critic(SMALL), NetworkConfig(width=4, layers=1), 1.0),
-    )  # fmt: skip
+    critic = Critic(SMALL)
+    critic.body.size = NetworkConfig(width=4, layers=1)  # says another size than it has
+    save_policy(path, Actor(SMALL), {"rules": [preset("classic").to_dict()]}, (critic, 1.0))
     with pytest.raises(PolicyFileError, match=r"policy\.safetensors: damaged policy file"):
         load_critic(path)
 
