@@ -165,8 +165,8 @@ class _Weighed(torch.autograd.Function):
 class Belief(nn.Module):
     """Features -> what the other hand is believed to be; starts at even odds of all.
 
-    Apart from the actor, as what it learns from is plain and plentiful, and drowns out the little
-    that tells good choices from bad ones where both share a network.
+    Apart from the actor, whose network learns little of it beside its choices: of what can be known
+    of an opponent's cards half (docs/LOG.md).
     """
 
     def __init__(self, config: NetworkConfig, deck: Deck = FULL) -> None:
