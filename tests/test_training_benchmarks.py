@@ -20,7 +20,7 @@ import training  # noqa: E402
 
 import agents  # noqa: E402
 from agents import POLICIES, playouts  # noqa: E402
-from agents.policy import Policy, read_header  # noqa: E402
+from agents.policy import Policy, belief_size, read_header  # noqa: E402
 from agents.ppo_config import NetworkConfig, PPOConfig  # noqa: E402
 from ginenv.rules import preset  # noqa: E402
 
@@ -47,10 +47,12 @@ def test_training_benchmark_writes_its_figures(tmp_path: Path) -> None:
 
 
 def test_phases_of_a_run_are_measured() -> None:
-    size = NetworkConfig(**read_header(POLICIES["best"])["network"])  # whose weights are taken
+    header = read_header(POLICIES["best"])  # whose weights are taken
+    size = NetworkConfig(**header["network"])
     config = PPOConfig(
         decisions=512, lanes=32, steps=4, minibatch=64, actor=size, critic=size,
-        teacher="adaptive", teacher_decisions=256, playout_decisions=256, opponents=["simple"],
+        belief=belief_size(header), teacher="adaptive", teacher_decisions=256,
+        playout_decisions=256, opponents=["simple"],
     )  # fmt: skip
     assert training.has_phases(config)
     assert not training.has_phases(replace(config, teacher=None))
