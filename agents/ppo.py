@@ -270,13 +270,9 @@ class Trainer:
         if others is None or not self.played_out:
             return masked_log_probs(self.actor(read)[0], masks)
         rows = (others == engine.NO_ACTION).nonzero().squeeze(1)
-        some = Features(
-            read.suits.index_select(1, rows),
-            read.mean.index_select(0, rows),
-            read.scalars.index_select(0, rows),
-        )
+        own = take({**read._asdict(), "masks": masks}, rows)
         found = torch.zeros(masks.shape, device=self.device)
-        found[rows] = masked_log_probs(self.actor(some)[0], masks.index_select(0, rows))
+        found[rows] = masked_log_probs(self.actor(_seen(own))[0], own["masks"])
         return found
 
     def _choose(self, log_probs: Tensor, others: Tensor | None) -> tuple[Tensor, Tensor | bool]:
