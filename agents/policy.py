@@ -100,10 +100,14 @@ def belief_size(header: dict[str, Any]) -> NetworkConfig | None:
 class Policy:
     """Plays as a trained actor does, sampling from its probabilities."""
 
-    def __init__(self, actor: Actor, in_games: bool = True) -> None:
+    def __init__(
+        self, actor: Actor, in_games: bool = True, dtype: torch.dtype = torch.float32
+    ) -> None:
         self.actor = actor
         self.in_games = in_games
         """Whether it has learned what a score means; else it is shown each hand as a single one."""
+        self.dtype = dtype
+        """What its networks compute in."""
 
     @staticmethod
     def load(path: Path, rules: Rules) -> Policy:
@@ -148,7 +152,7 @@ class Policy:
         return likely / likely.sum(axis=1, keepdims=True)
 
     def _likely(self, seen: Tensor, masks: Tensor) -> Tensor:
-        logits, _ = self.actor(features(seen, deck=self.actor.deck))
+        logits, _ = self.actor(features(seen, self.dtype, self.actor.deck))
         # exp takes many times as long where nothing is left of the result; what is, is dropped.
         return masked_log_probs(logits, masks).clamp(min=-80).exp()
 
@@ -160,6 +164,8 @@ class Judge:
     critic: Critic
     scale: float
     """Points of one unit of the critic's."""
+    dtype: torch.dtype = torch.float32
+    """What the critic computes in."""
 
     def points(self, view: View, hidden: NDArray[np.uint64]) -> NDArray[np.float32]:
         """What hands played singly are worth in points to the seats of ``view``, float32 [B].
@@ -175,9 +181,13 @@ class Judge:
         other = torch.from_numpy(cards.bits(hidden)).to(device)
         with torch.no_grad():
             parts = zip(seen.split(_ROWS), other.split(_ROWS), strict=True)
-            values = [self.critic(features(some, deck=self.critic.deck), h) for some, h in parts]
+            values = [self._values(*part) for part in parts]
             worth: NDArray[np.float32] = torch.cat(values).cpu().numpy()
         return worth
+
+    def _values(self, seen: Tensor, hidden: Tensor) -> Tensor:
+        values: Tensor = self.critic(features(seen, self.dtype, self.critic.deck), hidden)
+        return values
 
 
 def load_critic(path: Path) -> tuple[Critic, float] | None:

@@ -112,7 +112,8 @@ class Trainer:
             )
         else:
             decks = np.random.default_rng(deck_seed)
-            others = [agents.load(name, self.rules[0]) for name in config.opponents]
+            loaded = {name: agents.load(name, self.rules[0]) for name in config.opponents}
+            others = [loaded[name] for name in config.opponents]
             share = config.opponent_share if others else 0.0
             self.lanes = SelfPlay(
                 self.rules, config.episodes, lanes, decks, others, share, config.random_scores
@@ -249,8 +250,10 @@ class Trainer:
 
     def _continuation(self) -> Continuation:
         """How hands go on after an action tried now."""
-        judge = Judge(self.critic, self.config.reward_scale).worth
-        policy = Policy(copy.deepcopy(self.actor).to("cpu"))
+        judge = Judge(self.critic, self.config.reward_scale, self.dtype).worth
+        here = torch.device("cpu")
+        dtype = find_dtype(self.config.precision, here)
+        policy = Policy(copy.deepcopy(self.actor).to(here), dtype=dtype)
         return Continuation(policy, self.config.playout_depth, judge)
 
     def _others(self) -> Tensor | None:

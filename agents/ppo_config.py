@@ -39,7 +39,7 @@ class PPOConfig:
     belief may be new."""
     episodes: list[Literal["hand", "game"]] = field(default_factory=lambda: ["hand", "game"])
     """hand: hands played singly, paid by their points; game: hands of games, paid by the change in
-    the chance to win the game. Lanes are shared out among them."""
+    the chance to win the game. Lanes are shared out among them; one named twice has two shares."""
     random_scores: float = 0.0
     """Share of the games that begin at totals drawn evenly below the target, with the boxes that go
     with them: scores near it are rare in games that begin at nothing."""
@@ -60,7 +60,8 @@ class PPOConfig:
     opponents: list[str] = field(default_factory=list)
     """Agents that have one of the seats on some lanes; else the policy plays itself."""
     opponent_share: float = 0.5
-    """Share of the lanes that opponents sit at, if there are any, each at as many."""
+    """Share of the lanes that opponents sit at, if there are any, each at as many; who is named
+    twice at twice as many."""
     teacher: str | None = None
     """An agent that plays both seats at first; the policy learns to choose as he does."""
     teacher_decisions: int = 3_000_000

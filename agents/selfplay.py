@@ -314,12 +314,16 @@ class SelfPlay:
         others: list[Agent | None] = [None, *opponents]
         parts = [1 - opponent_share, *[opponent_share / len(opponents) for _ in opponents]]
         kinds = [(*each, other) for each in product(rules, episodes) for other in others]
-        ends = np.cumsum([0.0, *(parts * (len(kinds) // len(others)))])
+        # Named twice, twice the lanes, but one group: a call of numpy takes as long for few lanes.
+        weights: dict[tuple[Rules, str, Agent | None], float] = {}
+        for kind, part in zip(kinds, parts * (len(kinds) // len(others)), strict=True):
+            weights[kind] = weights.get(kind, 0.0) + part
+        ends = np.cumsum([0.0, *weights.values()])
         shares = np.diff((ends / ends[-1] * lanes + 1e-9).astype(int))
         self.generator = generator
         self.groups = [
             _Group(*kind, count, generator, random_scores)
-            for kind, count in zip(kinds, shares.tolist(), strict=True)
+            for kind, count in zip(weights, shares.tolist(), strict=True)
         ]
         ends = np.cumsum(shares).tolist()
         self._slices = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]

@@ -190,6 +190,23 @@ def test_where_nothing_is_tried_nothing_is_learnt(monkeypatch: pytest.MonkeyPatc
         assert torch.equal(old, new)
 
 
+def test_actions_are_played_out_in_the_numbers_of_the_networks() -> None:
+    """So bfloat16 is of use there too, where the processor has it."""
+    network = NetworkConfig(width=8, layers=1)
+    for precision, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        trainer = Trainer(
+            PPOConfig(
+                decisions=512, lanes=32, steps=8, minibatch=64, actor=network, critic=network,
+                belief=network, playout_decisions=512, playout_depth=2, precision=precision,
+            )
+        )  # fmt: skip
+        then = trainer._continuation()
+        assert isinstance(then.agent, Policy)
+        assert then.agent.dtype == then.judge.__self__.dtype == dtype  # type: ignore[union-attr]
+        assert trainer.collect()[0].tried.isfinite().all()
+        assert trainer.collect()[0].tried.any()
+
+
 def test_the_critic_learns_from_the_opponents_positions_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

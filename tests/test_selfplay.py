@@ -159,6 +159,19 @@ def test_opponents_have_their_seats_on_their_share_of_the_lanes() -> None:
         lanes.step(np.where(answered, answers, own.argmax(axis=1)), 20, 0.2, HandCounts())
 
 
+def test_what_is_named_twice_has_twice_the_lanes_and_one_group() -> None:
+    """Groups are played one after another: as few as there are kinds of them."""
+    simple, expert = (agents.load(name, CLASSIC) for name in ("simple", "expert_k5"))
+    episodes, others = ["hand", "game", "game"], [simple, simple, expert]
+    lanes = SelfPlay([CLASSIC], episodes, 120, np.random.default_rng(3), others, 0.75)
+    found = [(each.play.episode, each.opponent, len(each.play)) for each in lanes.groups]
+    assert found == [
+        *(("hand", None, 10), ("hand", simple, 20), ("hand", expert, 10)),
+        *(("game", None, 20), ("game", simple, 40), ("game", expert, 20)),
+    ]
+    assert len(lanes.answers()) == len(lanes.look().movers) == 120
+
+
 def test_chances_go_by_who_wins_on_the_lanes_of_an_opponent() -> None:
     """`adaptive` in the policy's place wins more than half from `simple`, whichever seat it has."""
     rng = np.random.default_rng(4)
