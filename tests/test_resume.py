@@ -72,7 +72,7 @@ def test_a_run_killed_before_its_first_snapshot_begins_anew(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_saves_first(number: signal.Signals, tmp_path: Path) -> None:
-    """Also when it comes again, as a terminal and a launcher may both send it."""
+    """Also when it comes again, as a terminal and a launcher may both send it; the run goes on."""
     process = start(tmp_path, "--decisions", 100_000_000, "--evaluate_every", 8_192, *HANDS)
     assert process.stdout is not None
     assert "8,192 decisions" in process.stdout.readline()
@@ -80,4 +80,8 @@ def test_a_signal_saves_first(number: signal.Signals, tmp_path: Path) -> None:
     process.send_signal(number)
     process.send_signal(number)
     assert "go on with --resume" in finish(process, 128 + number)
-    assert state(tmp_path)["trainer"]["decisions"] >= 8_192
+    reached = state(tmp_path)["trainer"]["decisions"]
+    assert reached >= 8_192
+    if number == signal.SIGTERM:
+        finish(start(tmp_path, "--resume", "--decisions", reached + 4_096))
+        assert state(tmp_path)["trainer"]["decisions"] == reached + 4_096
