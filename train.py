@@ -52,6 +52,7 @@ _DAMAGE = (
     EOFError,
     KeyError,
     TypeError,
+    ValueError,  # other lanes, of another version
 )
 
 
