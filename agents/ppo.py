@@ -27,12 +27,13 @@ import agents
 from agents import other_hand, ranks
 from agents.device import find_device, find_dtype
 from agents.features import Deck, Features, features
+from agents.hand_counts import HandCounts
 from agents.network import Actor, Critic, masked_log_probs
 from agents.playouts import Continuation
 from agents.policy import Judge, Policy
 from agents.ppo_config import PPOConfig
 from agents.rollout import Rollout, take
-from agents.selfplay import HandCounts, SelfPlay
+from agents.selfplay import SelfPlay
 from agents.start import begin_with_policy
 from agents.workers import Workers, one_state, workers_of
 from ginenv import engine

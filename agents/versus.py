@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Agent, prospects
-from agents.selfplay import HandCounts, Look
+from agents.hand_counts import HandCounts
+from agents.selfplay import Look
 from ginenv import actions, cards, engine, match, observation
 from ginenv.rules import Rules
 

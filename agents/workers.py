@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents import prospects
+from agents.hand_counts import HandCounts
 from agents.ranks import LostProcessError, packed, unpacked
-from agents.selfplay import HandCounts, Look, SelfPlay
+from agents.selfplay import Look, SelfPlay
 from ginenv import actions, cards, observation
 from ginenv.rules import Rules
 

@@ -26,9 +26,10 @@ sys.path.insert(0, str(ROOT))
 
 import agents  # noqa: E402
 from agents import Agent, playouts  # noqa: E402
+from agents.hand_counts import HandCounts  # noqa: E402
 from agents.playouts import Continuation, Tries  # noqa: E402
 from agents.policy import Policy, PolicyFileError  # noqa: E402
-from agents.selfplay import HandCounts, SelfPlay  # noqa: E402
+from agents.selfplay import SelfPlay  # noqa: E402
 from agents.watch import judge_of  # noqa: E402
 from ginenv import engine, observation  # noqa: E402
 from ginenv.engine import State  # noqa: E402

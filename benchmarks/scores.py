@@ -27,9 +27,10 @@ import agents  # noqa: E402
 from agents import POLICIES, arena  # noqa: E402
 from agents.expert import own_turn  # noqa: E402
 from agents.figures import Tally, report_tally  # noqa: E402
+from agents.hand_counts import HandCounts  # noqa: E402
 from agents.intervals import rate_interval  # noqa: E402
 from agents.policy import Policy, PolicyFileError  # noqa: E402
-from agents.selfplay import HandCounts, SelfPlay  # noqa: E402
+from agents.selfplay import SelfPlay  # noqa: E402
 from ginenv import actions, engine, melds, play  # noqa: E402
 from ginenv.actions import Legal  # noqa: E402
 from ginenv.observation import View  # noqa: E402

@@ -11,10 +11,11 @@ from test_small_games import BONUSES, TINY
 
 import agents
 from agents import playouts, small, tree
+from agents.hand_counts import HandCounts
 from agents.policy import Policy
 from agents.ppo import Trainer
 from agents.ppo_config import NetworkConfig, PPOConfig
-from agents.selfplay import HandCounts, SelfPlay
+from agents.selfplay import SelfPlay
 from ginenv import actions, engine, melds, observation, play
 from ginenv.observation import View
 from ginenv.rules import preset

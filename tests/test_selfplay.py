@@ -8,8 +8,9 @@ import pytest
 import agents
 from agents import prospects
 from agents.chances import winning_chances
+from agents.hand_counts import HandCounts
 from agents.random import choose
-from agents.selfplay import HandCounts, SelfPlay
+from agents.selfplay import SelfPlay
 from ginenv import actions, engine
 from ginenv.rules import preset
 

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 import torch
 
+from agents.hand_counts import HandCounts
 from agents.ppo import Trainer
 from agents.ppo_config import NetworkConfig, PPOConfig
 from agents.ranks import LostProcessError
-from agents.selfplay import HandCounts, SelfPlay
+from agents.selfplay import SelfPlay
 from agents.workers import ROW, Workers, pack, unpack
 from ginenv.rules import preset
 
