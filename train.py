@@ -6,10 +6,12 @@ Writes runs/<name>/: config.yaml, TensorBoard events, policy.safetensors, state.
 a run that was stopped or killed goes on from its last snapshot. ``ranks`` processes share the work;
 this script starts them, or torchrun does (on several machines too, if all see the folder runs):
 
-    torchrun --standalone --nproc-per-node=2 train.py --resume --name NAME ...
+    TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --standalone --nproc-per-node=2 \
+        --max-restarts=20 train.py --resume --name NAME ...
 
 There ``ranks`` is what torchrun has started, and --resume also begins a run: the same command is
-good for the first start and for every later one.
+good for the first start and for every later one. (Without that variable ranks that torchrun starts
+anew may be told where those before them listened: pytorch issue 135712.)
 
 With --opponent a best response to a frozen agent is trained instead, docs/EXPLOITABILITY.md:
 
@@ -156,25 +158,28 @@ class Run:
 
     def train(self) -> int:
         """Train to the end, or until told to stop; the exit status."""
-        last_snapshot = time.monotonic()
+        saved, signal_number = time.monotonic(), 0
         with _stop_requests() as stop, _progress(self.config, self.rank) as show:
-            while not self.trainer.done:
-                begin = time.perf_counter()
-                figures = self.trainer.iterate()
-                if self.rank == 0:
-                    self._log(figures, time.perf_counter() - begin)
-                    show(self.trainer.decisions)
-                    if self._due_for_evaluation():
-                        self.evaluate()
-                waited = time.monotonic() - last_snapshot > self.config.snapshot_seconds
-                signal_number, due = self._agree(stop[0] if stop else 0, int(waited))
-                if signal_number:
+            while True:
+                if self._due_for_evaluation():
+                    self.evaluate()
+                if self.trainer.done:
                     break
-                if due:
-                    self.snapshot()
-                    last_snapshot = time.monotonic()
-            else:
+                begin = time.monotonic()
+                figures = self.trainer.iterate()
+                now = time.monotonic()
+                if self.rank == 0:
+                    self._log(figures, now - begin)
+                    show(self.trainer.decisions)
+                # Saved before an evaluation, and when the next iteration would end too late.
+                late = now + (now - begin) - saved > self.config.snapshot_seconds
+                signal_number, due = self._agree(stop[0] if stop else 0, int(late))
+                if signal_number and not self.trainer.done:
+                    break
                 signal_number = 0
+                if due or self._due_for_evaluation():
+                    self.snapshot()
+                    saved = time.monotonic()
             self.snapshot()
         if self.rank == 0 and self.trainer.done:
             self.strength.finish(asdict(self.config), self.trainer.decisions)
@@ -196,9 +201,10 @@ class Run:
         return [int(number) for number in agreed.tolist()]
 
     def _due_for_evaluation(self) -> bool:
-        every = self.config.evaluate_every
-        due = self.trainer.decisions // every > self.evaluated_at // every
-        return due or self.trainer.done
+        """Since the last evaluation, which the snapshot before it does not know of."""
+        every, now = self.config.evaluate_every, self.trainer.decisions
+        due = now // every > self.evaluated_at // every
+        return due or (self.trainer.done and now > self.evaluated_at)
 
     def _log(self, figures: dict[str, float], seconds: float) -> None:
         trainer, step = self.trainer, self.trainer.decisions
@@ -214,11 +220,13 @@ class Run:
         trainer.seconds = dict.fromkeys(trainer.seconds, 0.0)
 
     def evaluate(self) -> None:
-        """Measure the magnet against the panel and write what comes."""
+        """Rank 0 measures the magnet against the panel and writes what comes."""
         from agents.policy import Judge, Policy
 
         trainer, step = self.trainer, self.trainer.decisions
         self.evaluated_at = step
+        if self.rank:
+            return
         judge = None
         if "hand" in self.config.episodes:  # else the critic does not know what points are worth
             judge = Judge(trainer.critic, self.config.reward_scale)
