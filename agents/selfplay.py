@@ -83,7 +83,7 @@ class _Group:
         totals = self.generator.integers(0, self.rules.target, (len(drawn), 2))
         sheets = self.play.match
         sheets.totals[drawn, 0] = totals
-        sheets.boxes[drawn, 0] = np.ceil(totals / FIRST_GUESS)
+        sheets.boxes[drawn, 0] = boxes_of(totals)
         sheets.rounds[drawn] = sheets.boxes[drawn, 0].sum(axis=1)
 
     def new_chances(self) -> None:
@@ -246,6 +246,11 @@ def _load(lanes: Lanes, saved: dict[str, torch.Tensor]) -> None:
 _FALL = 1 - 1 / FIRST_GUESS
 FIRST_GUESS_SHARES: NDArray[np.floating[Any]] = (1 - _FALL) * _FALL ** np.arange(-1, MOST_POINTS)
 """Shares of 0 (not of use), 1, 2, ... points."""
+
+
+def boxes_of(totals: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    """How many hands it takes on average to win so many points."""
+    return np.ceil(totals / FIRST_GUESS).astype(np.int32)
 
 
 class SelfPlay:

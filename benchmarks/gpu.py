@@ -55,6 +55,8 @@ def timed(trainer: Trainer, owner: Any, name: str, spent: dict[str, float]) -> N
 
 def measure(config: PPOConfig, iterations: int) -> dict[str, Any]:
     """Decisions/s, undisturbed, and shares, with waits between the parts."""
+    if config.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()  # which else stays that of a larger network before
     trainer = Trainer(config)
     try:
         trainer.iterate()

@@ -30,10 +30,10 @@ from agents.figures import Tally, report_tally  # noqa: E402
 from agents.hand_counts import HandCounts  # noqa: E402
 from agents.intervals import rate_interval  # noqa: E402
 from agents.policy import Policy, PolicyFileError  # noqa: E402
-from agents.selfplay import SelfPlay  # noqa: E402
+from agents.selfplay import SelfPlay, boxes_of  # noqa: E402
 from ginenv import actions, engine, melds, play  # noqa: E402
 from ginenv.actions import Legal  # noqa: E402
-from ginenv.observation import View  # noqa: E402
+from ginenv.observation import Standing, View  # noqa: E402
 from ginenv.rules import Rules, preset  # noqa: E402
 
 SCORES = ((0, 0), (95, 20), (20, 95), (80, 80), (75, 20), (95, 95))
@@ -59,11 +59,17 @@ def positions(policy: Policy, rules: Rules, lanes: int, steps: int) -> list[tupl
     return found
 
 
+def at_score(game: Standing, score: tuple[int, int]) -> Standing:
+    """As it is, but for the totals, the boxes that go with them and the hands that those took."""
+    totals = np.broadcast_to(np.array(score, np.int32)[:, None, None], game.totals.shape).copy()
+    boxes = boxes_of(totals)
+    return replace(game, totals=totals, boxes=boxes, rounds=boxes[:, 0].sum(axis=0))
+
+
 def knocks(policy: Policy, view: View, legal: Legal, score: tuple[int, int]) -> NDArray[np.float32]:
     """The chance to knock at a score, [B]."""
     assert view.game is not None
-    totals = np.broadcast_to(np.array(score, np.int32)[:, None, None], view.game.totals.shape)
-    shown = replace(view, game=replace(view.game, totals=totals.copy()))
+    shown = replace(view, game=at_score(view.game, score))
     likely = policy.probabilities(shown, legal)
     chance: NDArray[np.float32] = likely[:, actions.KNOCK : actions.STOCK].sum(axis=1)
     return chance

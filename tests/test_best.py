@@ -40,7 +40,8 @@ def test_it_wins_from_simple(name: str, rules: str) -> None:
     played = preset(rules)
     players = agents.load(name, played), agents.load("simple", played)
     figures = arena.compare(played, (name, "simple"), players, 150, seed=1)
-    assert figures["points_per_hand"]["mean"] > 0
+    # Six from ``simple`` and more of either: three standard errors below.
+    assert figures["points_per_hand"]["mean"] > (4 if name == "best" else 2)
     assert figures["illegal"] == {"a": 0, "b": 0}
 
 

@@ -35,7 +35,11 @@ def test_a_knock_is_asked_for_where_it_is_one_choice_of_several(policy: Policy) 
         assert (legal.discards != 0).all()
         assert (melds.deadwood_after_discard(view.hand).min(axis=1) > 0).all()
         assert view.game is not None
-        level = (view.game.totals[:, 0] == 0).all(axis=0)
+        level = (view.game.rounds == 0) & (view.game.totals[:, 0] == 0).all(axis=0)
+        shown = scores.at_score(view.game, (95, 20))
+        assert shown.to_go.tolist() == [[5] * len(view), [80] * len(view)]
+        assert shown.boxes.tolist() == [[[5] * len(view)], [[1] * len(view)]]
+        assert (shown.rounds == 6).all()
         told = policy.probabilities(view, legal)[:, actions.KNOCK : actions.STOCK].sum(axis=1)
         same = scores.knocks(policy, view, legal, (0, 0))
         np.testing.assert_allclose(same[level], told[level], atol=1e-6)
