@@ -1,11 +1,18 @@
-"""Masked PPO by self-play, from top to bottom.
+"""How a policy learns, from top to bottom: up to three phases, one after another.
 
-The mover's policy gradient is clipped as in PPO (Schulman et al. 2017, arXiv 1707.06347) and
-pulled towards a magnet, a slow average of the actor itself, as in magnetic mirror descent
-(Sokota et al. 2022, arXiv 2206.05825): in a game with hidden information plain self-play can
-cycle, the pull makes it settle. Its weight, the temperature, falls from high to low over the run.
-Both seats are the current policy. The critic also sees the hidden hand, in training only; the
-actor learns what that hand may be.
+- Lessons (``teacher``): it learns to choose as an agent does who plays both seats.
+- Playouts (``playout_decisions``): likely actions are tried, and it moves to those that gain
+  (:mod:`agents.playouts`).
+- Masked PPO: the mover's policy gradient is clipped (Schulman et al. 2017, arXiv 1707.06347).
+
+``configs/smoke.yaml`` and the small decks' are PPO from the start, ``quick`` is lessons and PPO,
+``ppo`` lessons and playouts, and what goes on from a policy (``mixed``, ``longer``) playouts.
+
+In all but lessons it is pulled towards a magnet, a slow average of the actor itself, as in magnetic
+mirror descent (Sokota et al. 2022, arXiv 2206.05825): in a game with hidden information plain
+self-play can cycle, the pull makes it settle. Its weight, the temperature, falls from high to low
+over the run. Both seats are the current policy, or ``opponents`` have one of them on some lanes.
+The critic also sees the hidden hand, in training only; the actor learns what that hand may be.
 
 Several ranks (processes) each play lanes of their own and add up their gradients.
 """
@@ -15,6 +22,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,6 +47,8 @@ from agents.workers import Workers, one_state, workers_of
 from ginenv import engine
 
 _DOMAIN = 0x7472_6169_6E  # "train"
+PARTS = ("engine", "network", "others", "playouts", "update")
+"""What an iteration's time goes into."""
 
 
 def advantages(
@@ -94,7 +104,7 @@ class Trainer:
         )
         self.lanes: SelfPlay | Workers
         self._begin_lanes()
-        self.seconds = {"engine": 0.0, "network": 0.0, "update": 0.0}
+        self.seconds = dict.fromkeys(PARTS, 0.0)
 
     def _seeds(self, rank: int) -> np.random.SeedSequence:
         # A domain of its own: evaluations with the same seed must not be played on decks that
@@ -197,9 +207,8 @@ class Trainer:
     def iterate(self) -> dict[str, float]:
         """Play, learn, move the magnet; figures of the iteration by TensorBoard tag."""
         rollout, counts = self.collect()
-        start = time.perf_counter()
-        figures = self.update(rollout)
-        self.seconds["update"] += time.perf_counter() - start
+        with self._timed("update"):
+            figures = self.update(rollout)
         done = rollout.chosen.numel() * self.config.ranks
         self._move_magnet(done)
         self.decisions += done
@@ -207,27 +216,28 @@ class Trainer:
         return figures | counts.figures()
 
     def collect(self) -> tuple[Rollout, HandCounts]:
-        """Play ``steps`` decisions on every lane with the current policy in both seats."""
+        """Play ``steps`` decisions on every lane."""
         config = self.config
         lanes = config.lanes // config.ranks
         rollout = Rollout.empty(config.steps, lanes, self.deck, self.dtype, self.device)
         counts = HandCounts()
         for t in range(config.steps + 1):
-            start = time.perf_counter()
-            look = self.lanes.look()
-            seen, hidden, masks, movers = (torch.as_tensor(x).to(self.device) for x in look)
-            rollout.movers[t] = movers
-            middle = time.perf_counter()
-            with torch.no_grad():
+            with self._timed("engine"):
+                look = self.lanes.look()
+                seen, hidden, masks, movers = (torch.as_tensor(x).to(self.device) for x in look)
+                rollout.movers[t] = movers
+            with self._timed("network"), torch.no_grad():
                 read = features(seen, self.dtype, self.deck)
                 rollout.values[t] = self.critic(read, hidden)
-                if t < config.steps:
-                    others = self._others()
-                    log_probs = self._log_probs(read, masks, others)
-                    chosen, rollout.own[t] = self._choose(log_probs, others)
-                    actions_chosen = chosen.cpu().numpy()
-            end = time.perf_counter()
-            if t < config.steps:
+            if t == config.steps:
+                break
+            with self._timed("others"):
+                others = self._others()
+            with self._timed("network"), torch.no_grad():
+                log_probs = self._log_probs(read, masks, others)
+                chosen, rollout.own[t] = self._choose(log_probs, others)
+                actions_chosen = chosen.cpu().numpy()
+            with self._timed("engine"):
                 rollout.keep(t, read)
                 rollout.hidden[t], rollout.masks[t] = hidden, masks
                 rollout.log_probs[t], rollout.chosen[t] = log_probs, chosen
@@ -238,16 +248,20 @@ class Trainer:
                     actions_chosen, config.reward_scale, config.chance_scale, counts
                 )
                 rollout.rewards[t], rollout.dones[t] = map(torch.as_tensor, (paid, over))
-            self.seconds["engine"] += middle - start + time.perf_counter() - end
-            self.seconds["network"] += end - middle
         if self.played_out:
             assert isinstance(self.lanes, SelfPlay)
-            start = time.perf_counter()
-            scales = config.reward_scale, config.chance_scale
-            tried = self.lanes.advantages(self._continuation(), *scales)
-            rollout.tried[:] = torch.from_numpy(tried)
-            self.seconds["engine"] += time.perf_counter() - start
+            with self._timed("playouts"):
+                scales = config.reward_scale, config.chance_scale
+                tried = self.lanes.advantages(self._continuation(), *scales)
+                rollout.tried[:] = torch.from_numpy(tried)
         return rollout, counts
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        """Count the time to a part of the iteration."""
+        start = time.perf_counter()
+        yield
+        self.seconds[part] += time.perf_counter() - start
 
     def _continuation(self) -> Continuation:
         """How hands go on after an action tried now."""
@@ -305,6 +319,7 @@ class Trainer:
         batch = every = rollout.decisions() | {"gains": normal, "returns": returns}
         if self.played_out:
             batch = self._tried(every, rollout)
+        batch["own"] = self._shares(batch["own"])
         batch["magnet"] = self._magnet_log_probs(batch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate
@@ -372,6 +387,14 @@ class Trainer:
         mean = total / count
         return mean, (squares / count - mean.square()).clamp(min=0).sqrt()
 
+    def _shares(self, own: Tensor) -> Tensor:
+        """Weights of decisions, float32 [N]: 0 of those that others chose, 1 on average over the
+        decisions of all ranks."""
+        counts = torch.stack([own.sum(), own.new_tensor(own.numel(), dtype=torch.int64)]).float()
+        if self.config.ranks > 1:
+            ranks.add_up(counts)
+        return own.float() * (counts[1] / counts[0].clamp(min=1))
+
     def _gradient_step(
         self, batch: dict[str, Tensor], judged: dict[str, Tensor]
     ) -> dict[str, Tensor]:
@@ -411,8 +434,7 @@ class Trainer:
         ratio, gains = log_ratio.exp(), batch["gains"]
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         # What others chose has no part in this, and is learnt from only while it is taught.
-        own = batch["own"].float()
-        own = own / own.mean().clamp(min=1e-6)
+        own = batch["own"]
         policy = -(own * torch.minimum(ratio * gains, clipped * gains)).mean()
         if self.taught:
             policy = -log_probs.gather(1, chosen).mean()

@@ -66,10 +66,10 @@ class PPOConfig:
     """An agent that plays both seats at first; the policy learns to choose as he does."""
     teacher_decisions: int = 3_000_000
     """How long, if there is a teacher. Temperature and learning rate run over what follows."""
-    playout_decisions: int = 0
+    playout_decisions: int | None = 0
     """After the teacher's lessons, if there are any, so many decisions are learnt from by playing
-    out the likeliest actions of each position; what follows is PPO. Meanwhile the critic learns
-    from equally many positions drawn from all, the opponents' included."""
+    out the likeliest actions of each position, null: all; what follows is PPO. Meanwhile the critic
+    learns from equally many positions drawn from all, the opponents' included."""
     playout_depth: int = 0
     """Decisions after the action tried; then the critic is asked what the hand is worth: less luck
     and fewer decisions to play. 0: hands are played to their end."""
@@ -91,7 +91,8 @@ class PPOConfig:
     clip: float = 0.2
     """How far a probability ratio may leave 1 before it stops paying."""
     temperature_start: float = 0.5
-    """Weight of the pull to the magnet at the start, in standard deviations of the advantage."""
+    """Weight of the pull to the magnet at the start: in standard deviations of the advantage, or
+    where actions are played out in units of reward. No pull while the teacher plays."""
     temperature_end: float = 0.025
     """The same at the end; linear between."""
     magnet_time: float = 0.1
@@ -140,7 +141,7 @@ class PPOConfig:
             *("temperature_start", "temperature_end", "old_weight", "value_weight"),
             *("guess_weight", "workers"),
         ):
-            if getattr(self, name) < 0:
+            if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be 0 or more")
         for name in ("trace", "random_scores", "opponent_share"):
             if not 0 <= getattr(self, name) <= 1:
@@ -155,11 +156,12 @@ class PPOConfig:
                 raise ValueError(
                     f"{name}={getattr(self, name)}: must be a multiple of ranks={self.ranks}"
                 )
-        groups = len(self.rules) * len(self.episodes) * (1 + len(self.opponents))
+        groups = len(set(self.rules)) * len(set(self.episodes)) * (1 + len(set(self.opponents)))
         if not groups or self.lanes // self.ranks // max(self.workers, 1) < groups:
             raise ValueError(
-                f"lanes={self.lanes}: must be at least one for each of the rules={self.rules} and "
-                f"episodes={self.episodes} on each of {self.ranks} ranks (and of its "
+                f"lanes={self.lanes}: must be at least one for each of the rules={self.rules} with "
+                f"each of the episodes={self.episodes}, alone and with each of the "
+                f"opponents={self.opponents}, on each of {self.ranks} ranks (and of its "
                 f"{self.workers} workers), and there must be some"
             )
         if self.workers and (self.opponents or self.teacher):
@@ -169,7 +171,7 @@ class PPOConfig:
             )
         if self.evaluate_deals < 2:
             raise ValueError(f"evaluate_deals={self.evaluate_deals}: must be 2 or more")
-        if self.workers and self.playout_decisions:
+        if self.workers and self.playout_decisions != 0:
             raise ValueError(
                 f"workers={self.workers}: must be 0 where actions are played out, which is done "
                 "where the networks are"
@@ -204,7 +206,8 @@ class PPOConfig:
     def played_out_at(self, decisions: int) -> bool:
         """Whether actions are weighed by playing them out: after the lessons, before PPO."""
         start = self.teacher_decisions if self.teacher else 0
-        return start <= decisions < start + self.playout_decisions
+        many = self.decisions if self.playout_decisions is None else self.playout_decisions
+        return start <= decisions < start + many
 
     def temperature_at(self, decisions: int) -> float:
         """Weight of the pull to the magnet."""

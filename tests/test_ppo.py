@@ -104,7 +104,7 @@ def test_the_loss_by_hand() -> None:
     now = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
     batch = {
         "chosen": torch.tensor([0, 1]),
-        "own": torch.tensor([True, True]),
+        "own": torch.ones(2),
         "old": torch.tensor([[0.4, 0.6], [0.4, 0.6]]).log(),
         "gains": torch.tensor([1.0, -2.0]),
         "magnet": torch.full((2, 2), 0.5).log(),
@@ -143,7 +143,7 @@ def test_the_losss_gradient_is_that_of_the_formula() -> None:
         "gains": normal(64),
         "returns": normal(64),
         "hidden": (normal(64, 52) > 0).to(torch.uint8),
-        "own": torch.ones(64, dtype=torch.bool),
+        "own": torch.ones(64),
         "old": masked_log_probs(normal(64, 108), masks),
         "magnet": masked_log_probs(normal(64, 108), masks),
     }
@@ -355,16 +355,25 @@ def test_same_seed_same_weights_and_another_seed_others() -> None:
     assert not torch.equal(weights(first.actor.parameters()), weights(third.actor.parameters()))
 
 
-def test_a_trainer_that_was_saved_goes_on_as_if_never_stopped() -> None:
-    whole, half = Trainer(config()), Trainer(config())
-    for _ in range(2):
+@pytest.mark.parametrize("done", [1, 2, 3])
+def test_a_trainer_that_was_saved_goes_on_as_if_never_stopped(done: int) -> None:
+    """In lessons, then playing actions out, then PPO: a phase an iteration, with all that is kept
+    between them."""
+    settings: dict[str, Any] = {
+        "decisions": 4096, "teacher": "simple", "teacher_decisions": 1024,
+        "playout_decisions": 1024, "playout_depth": 2, "random_scores": 0.5,
+        "opponents": ["simple", "expert_k5"], "belief": NetworkConfig(width=8, layers=1),
+    }  # fmt: skip
+    whole, half = Trainer(config(**settings)), Trainer(config(**settings))
+    for _ in range(done):
         whole.iterate()
         half.iterate()
-    again = Trainer(config())
+    again = Trainer(config(**settings))
     again.load_state_dict(half.state_dict())
-    for _ in range(2):
+    for _ in range(4 - done):
         expected, found = whole.iterate(), again.iterate()
         assert expected == found
+    assert whole.done
     for name, weights in whole.magnet.state_dict().items():
         assert torch.equal(weights, again.magnet.state_dict()[name])
 
@@ -394,6 +403,10 @@ def test_after_the_lessons_schedules_run_over_the_rest() -> None:
     assert told.temperature_at(2000) == pytest.approx(0.3)
     assert config(playout_decisions=500).played_out_at(499)
     assert not config(playout_decisions=500).played_out_at(500)
+    to_the_end = config(playout_decisions=None, teacher="simple", teacher_decisions=1000)
+    assert [to_the_end.played_out_at(n) for n in (999, 1000, 4095)] == [False, True, True]
+    with pytest.raises(ValueError, match="playout_decisions=-1"):
+        config(playout_decisions=-1)
     with pytest.raises(ValueError, match="playout_depth=-1"):
         config(playout_depth=-1)
 
@@ -502,6 +515,9 @@ def test_what_opponents_choose_is_not_learnt_from() -> None:
     rows = torch.arange(len(batch["chosen"]))
     batch |= {"gains": torch.randn(len(rows)), "returns": torch.zeros(len(rows))}
     batch["magnet"] = batch["old"] + 0.3 * torch.randn(batch["old"].shape)
+    own = batch["own"]
+    batch["own"] = trainer._shares(own)
+    assert batch["own"].mean() == pytest.approx(1)
 
     def gradient() -> torch.Tensor:
         log_probs = batch["old"].clone().requires_grad_()
@@ -511,9 +527,9 @@ def test_what_opponents_choose_is_not_learnt_from() -> None:
         return log_probs.grad
 
     before = gradient()
-    assert (before[~batch["own"]] == 0).all()
-    assert before[batch["own"]].abs().sum() > 0
-    batch["gains"] = torch.where(batch["own"], batch["gains"], 1e3)
+    assert (before[~own] == 0).all()
+    assert before[own].abs().sum() > 0
+    batch["gains"] = torch.where(own, batch["gains"], 1e3)
     torch.testing.assert_close(gradient(), before)
 
 

@@ -23,8 +23,9 @@ SMALL = NetworkConfig(width=16, layers=2)
 LANES, STEPS, EPOCHS, MINIBATCH = 32, 32, 2, 256
 
 
-def config(count: int) -> PPOConfig:
+def config(count: int, opponents: list[str]) -> PPOConfig:
     return PPOConfig(
+        opponents=opponents, opponent_share=0.75,
         decisions=8192, lanes=LANES, steps=STEPS, minibatch=MINIBATCH, epochs=EPOCHS,
         learning_rate=0.01, actor=SMALL, critic=SMALL, precision="float32", ranks=count,
     )  # fmt: skip
@@ -44,13 +45,13 @@ def orders(rank: int) -> list[torch.Tensor]:
     return [torch.randperm(LANES // 2 * STEPS, generator=generator) for _ in range(EPOCHS)]
 
 
-def learn(rank: int, port: int, folder: Path) -> None:
+def learn(rank: int, port: int, folder: Path, opponents: list[str]) -> None:
     """One of two ranks: learns from its half of the rollout, writes what it has learnt."""
     meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     os.environ.update({**meeting, "WORLD_SIZE": "2", "RANK": str(rank)})
     with ranks(2, []) as own:
         assert own == rank
-        trainer = Trainer(config(2), rank)
+        trainer = Trainer(config(2, opponents), rank)
         trainer.load_state_dict(torch.load(folder / "before.pt"))
         trainer.generator.manual_seed(rank)
         rollout = torch.load(folder / "rollout.pt", weights_only=False)
@@ -72,11 +73,12 @@ def of_both(epoch: int) -> torch.Tensor:
     return torch.cat([rows for pair in zip(*parts, strict=True) for rows in pair])
 
 
+@pytest.mark.parametrize("opponents", [[], ["simple"]])
 def test_two_ranks_learn_from_the_same_minibatches_as_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opponents: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eight gradient steps: advantages, gradients, their scaling down and Adam's steps alike."""
-    whole = Trainer(config(1))
+    whole = Trainer(config(1, opponents))
     for _ in range(2):
         whole.iterate()
     rollout, _ = whole.collect()
@@ -88,7 +90,7 @@ def test_two_ranks_learn_from_the_same_minibatches_as_one(
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     context = get_context("spawn")
-    processes = [context.Process(target=learn, args=(r, port, tmp_path)) for r in (0, 1)]
+    processes = [context.Process(target=learn, args=(r, port, tmp_path, opponents)) for r in (0, 1)]
     for process in processes:
         process.start()
     turns: Iterator[Any] = iter(range(EPOCHS))
