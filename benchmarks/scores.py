@@ -5,8 +5,9 @@
 
 Positions are those of the policy's own games in which it could knock, and gin was not at hand; each
 is shown to it again with other scores and the chance that it knocks is taken down. With ``--deals``
-it also plays games against its twin that takes every hand for one played singly, paid by points:
-the same weights, which were trained on both.
+it also plays games against the same weights that are not shown the score: they take every hand for
+one played singly, by points. (A twin that has learnt on nothing else is trained by ``--episodes
+'[hand]'``, and met by ``evaluate.py``.)
 """
 
 from __future__ import annotations
@@ -94,17 +95,17 @@ def table(policy: Policy, rules: Rules, lanes: int, steps: int) -> str:
     return "\n".join([*lines, "", f"{len(turns):,} positions."])
 
 
-def twin(policy: Policy, rules: Rules, deals: int) -> str:
+def unaware(policy: Policy, rules: Rules, deals: int) -> str:
     """Games against the same weights that are not shown the score."""
     blind = Policy(policy.actor, in_games=False)
     decks, choices = (np.random.default_rng(each) for each in arena.seeds(1))
     results = arena.play(rules, (policy, blind), deals, decks, choices, episode="game")
     tally = Tally.of(results, 1.0)
     wins = rate_interval(tally.wins(0))
-    points = report_tally(("policy", "twin"), tally)["points_per_hand"]
+    points = report_tally(("policy", "unaware"), tally)["points_per_hand"]
     low, high = 100 * wins["low"], 100 * wins["high"]
     return (
-        f"Against its twin paid by points: {100 * wins['mean']:.2f} % of games "
+        f"Against itself not shown the score: {100 * wins['mean']:.2f} % of games "
         f"[{low:.2f}, {high:.2f}], {points['mean']:+.2f} points a hand, {deals:,} deals twice."
     )
 
@@ -115,7 +116,7 @@ def main() -> None:
     parser.add_argument("--rules", default="classic", help="preset (default classic)")
     parser.add_argument("--lanes", type=int, default=256, help="games at once for positions")
     parser.add_argument("--steps", type=int, default=400, help="decisions of each")
-    parser.add_argument("--deals", type=int, default=0, help="of games against its twin")
+    parser.add_argument("--deals", type=int, default=0, help="of games against itself unaware")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rules = preset(options.rules)
@@ -127,7 +128,7 @@ def main() -> None:
         parser.error(f"{options.policy}: must be a policy that was trained on games")
     print(table(policy, rules, options.lanes, options.steps))
     if options.deals:
-        print("\n" + twin(policy, rules, options.deals))
+        print("\n" + unaware(policy, rules, options.deals))
 
 
 if __name__ == "__main__":
